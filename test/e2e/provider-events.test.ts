@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap';
 import type { FeedbackProvider, ProviderCall } from '../../src/domain/ports/provider-feedback.js';
 import { startTestApp, type TestApp } from '../support/app.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import {
   callOf,
@@ -54,14 +55,16 @@ const post = async (app: TestApp, provider: string, { headers, body }: ProviderC
   return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
 };
 
+const nowOf = ({ engine }: TestApp): string => isoTime(engine.clock.now());
+
 const tell = (app: TestApp, provider: FeedbackProvider, told: Told, id: string, event = '1') =>
   post(
     app,
     provider,
     callOf(
       provider,
-      eventsOf[provider](told, { emailId: id, address: ada, at: new Date().toISOString(), id: event }),
-      Date.now(),
+      eventsOf[provider](told, { emailId: id, address: ada, at: nowOf(app), id: event }),
+      app.engine.clock.now(),
     ),
   );
 
@@ -162,35 +165,31 @@ await t.test(
     const ids = await Promise.all(Array.from({ length: 40 }, async () => (await app.send()).id));
     for (const id of ids) await app.whenStatus(id, 'sent');
     const eventOf = (id: string, told: Told, event: string) =>
-      eventsOf.sendgrid(told, { emailId: id, address: ada, at: new Date().toISOString(), id: event });
+      eventsOf.sendgrid(told, { emailId: id, address: ada, at: nowOf(app), id: event });
     const batch = (round: number) =>
       ids.flatMap((id) =>
         Array.from({ length: 10 }, (_, index) =>
           eventOf(id, index === 9 ? 'delivered' : 'delayed', `${round} ${index}`),
         ),
       );
-    const beganMs = performance.now();
-    let [longestMs, isOver] = [0, false];
-    const looking = (async () => {
+    let [reads, isOver] = [0, false];
+    const reading = (async () => {
       while (!isOver) {
-        const lookedMs = performance.now();
         t.equal((await app.call('GET', `/api/emails/${ids[0]!}`)).status, 200);
-        longestMs = Math.max(longestMs, performance.now() - lookedMs);
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        reads += 1;
       }
     })();
     const batches = await Promise.all(
-      [1, 2, 3, 4].map((round) => post(app, 'sendgrid', sendgridCall(batch(round), Date.now()))),
+      [1, 2, 3, 4].map((round) => post(app, 'sendgrid', sendgridCall(batch(round), app.engine.clock.now()))),
     );
     t.ok(batches.every(({ status }) => status === 200));
+    t.ok(reads > 0, 'emails are read while batches are taken');
     const singles = await Promise.all(
       Array.from({ length: 400 }, (_, index) => tell(app, 'mailgun', 'delivered', ids[index % 40]!, `single ${index}`)),
     );
     const codes = new Set(singles.map(({ status }) => status));
     isOver = true;
-    await looking;
-    const tookMs = performance.now() - beganMs;
-    t.comment(`2,000 events in ${Math.round(tookMs)} ms; the slowest read beside them ${Math.round(longestMs)} ms`);
+    await reading;
     t.ok(
       [...codes].every((code) => code === 200 || code === 429),
       [...codes].join(),

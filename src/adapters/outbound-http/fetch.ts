@@ -287,7 +287,10 @@ const PROVIDER_ANSWER_MS = 10_000;
 const PROVIDER_ANSWER_BYTES_MAX = 1024 * 1024;
 
 export type ProviderFetch = Readonly<{
-  /** As `fetch`, but follows no redirect. Rejects where a host is not internal and has no public address. */
+  /**
+   * As `fetch`, but follows no redirect. Rejects where a host is not internal and has no public address. The body breaks
+   * off where it is too large, also once it is decompressed.
+   */
   fetch: (url: string, init: object) => Promise<Response>;
   close: () => Promise<void>;
 }>;
@@ -313,8 +316,23 @@ export const openProviderFetch = ({
     maxResponseSize: PROVIDER_ANSWER_BYTES_MAX,
   });
   return {
-    fetch: (url, init) =>
-      fetch(url, { ...(init as RequestInit), redirect: 'manual', dispatcher: agent }) as unknown as Promise<Response>,
+    fetch: async (url, init) => {
+      const answer = await fetch(url, { ...(init as RequestInit), redirect: 'manual', dispatcher: agent });
+      return bounded(answer as unknown as Response);
+    },
     close: () => agent.destroy(),
   };
+};
+
+/** The agent bounds the bytes on the wire; a compressed body of that size may become a thousand times as large. */
+const bounded = ({ body, status, statusText, headers }: Response): Response => {
+  let bytes = 0;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      bytes += chunk.byteLength;
+      if (bytes <= PROVIDER_ANSWER_BYTES_MAX) controller.enqueue(chunk);
+      else controller.error(new Error('the answer of a sign-in provider is too large'));
+    },
+  });
+  return new Response(body?.pipeThrough(counter) ?? null, { status, statusText, headers });
 };

@@ -55,7 +55,8 @@ export const openIdProviders = (
   const configurationOf = async (provider: SignInProvider): Promise<oidc.Configuration> => {
     const configuration = new oidc.Configuration(await discover(provider), provider.clientId, {
       client_secret: provider.clientSecret,
-      // The times of tokens are judged by the clock of the service.
+      // The library reads the clock of the machine, and this is what it adds to it: so tokens are judged by the clock of
+      // the service, which tests move.
       [oidc.clockSkew]: Math.round((clock.now() - Date.now()) / 1_000),
       [oidc.clockTolerance]: CLOCK_TOLERANCE_S,
     });

@@ -26,7 +26,7 @@ import {
   type UserId,
 } from '../../domain/core/ids.js';
 import { defaultLimits } from '../../domain/core/limits.js';
-import { identityNotFound, userDecider } from '../../domain/people/decider.js';
+import { identityNotFound, userDecider, type UserCommand } from '../../domain/people/decider.js';
 import { invitationNotYours } from '../../domain/teams/invitation.js';
 import { normalPassword, type User } from '../../domain/people/user.js';
 import { ProviderFault, type SignInProvider, type SignInSecrets } from '../../domain/ports/sign-in-providers.js';
@@ -357,25 +357,30 @@ const personBehind = async (
   // The address is proved now for the first time: a password that somebody set before must not open the account.
   const password = deps.ids.bytes(32).toString('base64url');
   if (owner !== undefined) {
-    const passwordHash = await deps.people.passwords.hash(normalPassword(password));
-    const cause = personalCause(deps, owner.userId, from);
-    await changeUser(deps, owner.userId, { type: 'VerifyByProvider', at: cause.at, name, passwordHash }, cause);
-    return { userId: owner.userId, user: await loadUser(deps, owner.userId) };
+    const { userId } = owner;
+    const proof = { name, passwordHash: await deps.people.passwords.hash(normalPassword(password)) };
+    await linkIdentity(deps, userId, provider, allowed, personalCause(deps, userId, from), proof);
+    return { userId, user: await loadUser(deps, userId) };
   }
-  const by = invited === undefined ? {} : { invitation: invited.id };
-  const userId = await makeUser(deps, { email, password, name }, { isVerified: true, from, ...by });
-  const cause = personalCause(deps, userId, from);
-  try {
-    if (invited !== undefined) await joinBy(deps, invited, userId, cause);
-    await linkIdentity(deps, userId, provider, allowed, cause);
-  } catch (fault) {
-    // After any other fault the user stays: they may have joined, and a password by mail lets them in.
-    if (!(fault instanceof DomainError)) throw fault;
-    const made = await livingOf(deps, userId);
-    // Another sign-in of the person, at the same moment, has found the user and gone on.
-    if (made?.user.identities.has(identityId) === true) return made;
-    await removeUser(deps, userId, email, cause);
-    throw fault;
+  const userId = await makeUser(
+    deps,
+    { email, password, name },
+    {
+      isVerified: true,
+      from,
+      identity: { identityId, provider: provider.id, email },
+      ...(invited === undefined ? {} : { invitation: invited.id }),
+    },
+  );
+  if (invited !== undefined) {
+    const cause = personalCause(deps, userId, from);
+    try {
+      await joinBy(deps, invited, userId, cause);
+    } catch (fault) {
+      // After any other fault the user stays: they may have joined, and the next sign-in goes on.
+      if (fault instanceof DomainError) await removeUser(deps, userId, email, cause);
+      throw fault;
+    }
   }
   return { userId, user: await loadUser(deps, userId) };
 };
@@ -424,13 +429,17 @@ const admit = async (
   return session;
 };
 
-/** Claims the identity as an address is claimed. Rejects with IDENTITY_TAKEN where another person has it. */
+/**
+ * Claims the identity as an address is claimed. `proof`: the name and password of a user whose address the identity
+ * proves; one append verifies the user and links the identity. Rejects with IDENTITY_TAKEN where another person has it.
+ */
 const linkIdentity = async (
   deps: TeamNeeds,
   userId: UserId,
   { id, label }: SignInProvider,
   { identityId, email }: Pick<Allowed, 'identityId' | 'email'>,
   cause: Cause,
+  proof?: Readonly<{ name: string; passwordHash: string }>,
 ): Promise<void> => {
   const taken = new DomainError('IDENTITY_TAKEN', `Another user signs in by this account of ${label}.`);
   try {
@@ -440,7 +449,10 @@ const linkIdentity = async (
     // Another sign-in of the same person may have claimed it at the same moment.
     if ((await ownerOf(deps, identityId)) !== userId) throw taken;
   }
-  await changeUser(deps, userId, { type: 'LinkIdentity', at: cause.at, identityId, provider: id, email }, cause);
+  const identity = { at: cause.at, identityId, provider: id, email };
+  const command: UserCommand =
+    proof === undefined ? { type: 'LinkIdentity', ...identity } : { type: 'VerifyByProvider', ...identity, ...proof };
+  await changeUser(deps, userId, command, cause);
   if (await confirmAddress(deps, identityId, userId, cause)) return;
   await changeUser(deps, userId, { type: 'UnlinkIdentity', at: cause.at, identityId }, cause);
   throw taken;

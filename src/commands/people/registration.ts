@@ -9,7 +9,7 @@ import { joinBy, readInvitation } from '../teams/invitations.js';
 import { personalCause, type RequestFrom } from './sessions.js';
 import { claimAddress, confirmAddress, releaseAddress } from './users.js';
 import { changeUser, ownerOf, signInAddress } from '../access/users.js';
-import { addressTaken, userDecider } from '../../domain/people/decider.js';
+import { addressTaken, identityLinked, userDecider, type NewIdentity } from '../../domain/people/decider.js';
 import type { Registered, RegisterRequest } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -29,7 +29,13 @@ import { isoTime } from '../../domain/core/time.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
-type Making = Readonly<{ isVerified: boolean; from: RequestFrom; passwordHash?: string; invitation?: InvitationId }>;
+type Making = Readonly<{
+  isVerified: boolean;
+  from: RequestFrom;
+  passwordHash?: string;
+  invitation?: InvitationId;
+  identity?: NewIdentity;
+}>;
 
 /**
  * Rejects with VALIDATION_ERROR, ERR_EMAIL_001, REGISTRATION_CLOSED, ADDRESS_TAKEN (only to who proved to be meant),
@@ -100,17 +106,18 @@ export const makeVerifyLink = async (deps: TeamNeeds, userId: UserId, cause: Cau
   return token;
 };
 
-/** Rejects with ADDRESS_TAKEN, and then no user is left behind. */
+/** Rejects with ADDRESS_TAKEN if another user has the address or the identity, and then no user is left behind. */
 export const makeUser = async (
   deps: TeamNeeds,
   { email: given, password, name }: Pick<RegisterRequest, 'email' | 'password' | 'name'>,
-  { isVerified, from, ...known }: Making,
+  { isVerified, from, identity, ...known }: Making,
 ): Promise<UserId> => {
   const { email, addressId } = signInAddress(deps, given);
   const passwordHash = known.passwordHash ?? (await deps.people.passwords.hash(normalPassword(password)));
   const userId = assertDefined(parseUserId(deps.ids.uuid()), 'user id');
   const cause = personalCause(deps, userId, from);
-  await claimAddress(deps, addressId, userId, cause);
+  const claims = identity === undefined ? [addressId] : [addressId, identity.identityId];
+  for (const id of claims) await claimAddress(deps, id, userId, cause);
   const stream = userStream(userId);
   const by = known.invitation === undefined ? {} : { invitation: known.invitation };
   // Not by `handle`: the stream begins here, so there is no state to decide on.
@@ -123,12 +130,16 @@ export const makeUser = async (
         data: { at: cause.at, addressId, isVerified, ...by },
         sealed: { email, name, passwordHash },
       },
+      ...(identity === undefined ? [] : [identityLinked(identity, cause.at)]),
     ],
     cause,
   );
-  if (await confirmAddress(deps, addressId, userId, cause)) return userId;
-  await removeUser(deps, userId, email, cause);
-  throw addressTaken();
+  for (const id of claims) {
+    if (await confirmAddress(deps, id, userId, cause)) continue;
+    await removeUser(deps, userId, email, cause);
+    throw addressTaken();
+  }
+  return userId;
 };
 
 const registerFirst = async (

@@ -34,6 +34,9 @@ export type AskingSession = Readonly<{ id: SessionId; epoch: number | undefined 
 
 type PasswordHash = string | undefined;
 
+/** An identity at a provider, by the id of its stream, and the address that the provider says. */
+export type NewIdentity = Readonly<{ identityId: string; provider: string; email: string }>;
+
 export type UserCommand = Readonly<{ at: string }> &
   Readonly<
     | { type: 'UseCode'; code: GivenCode }
@@ -67,13 +70,13 @@ export type UserCommand = Readonly<{ at: string }> &
      */
     | { type: 'VerifyByInvitation'; replacedBy?: Readonly<{ name: string; passwordHash: string }> }
     | { type: 'RegisterAnew'; name: string; passwordHash: string; hash: string; expiresAt: string }
-    | { type: 'LinkIdentity'; identityId: string; provider: string; email: string }
+    | ({ type: 'LinkIdentity' } & NewIdentity)
     | { type: 'UnlinkIdentity'; identityId: string }
     /**
      * A sign-in provider proves the address, which nobody had proved before: the password of whoever registered it is
-     * replaced.
+     * replaced, and the identity is linked.
      */
-    | { type: 'VerifyByProvider'; name: string; passwordHash: string }
+    | ({ type: 'VerifyByProvider'; name: string; passwordHash: string } & NewIdentity)
     | { type: 'Erase' }
   >;
 
@@ -179,12 +182,11 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
       if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
       return [...replaced(command, at), verifyLink(command)];
     case 'LinkIdentity': {
-      const { identityId, provider, email } = command;
       const { identities } = livingUser(user);
-      if (identities.has(identityId)) return [];
+      if (identities.has(command.identityId)) return [];
       if (identities.size >= IDENTITIES_MAX)
         throw new DomainError('CONFLICT', `You have ${IDENTITIES_MAX} identities, the maximum. Unlink one first.`);
-      return [{ type: 'UserIdentityLinked', data: { at, identityId, provider }, sealed: { email } }];
+      return [identityLinked(command, at)];
     }
     case 'UnlinkIdentity': {
       const known = livingUser(user).identities.get(command.identityId);
@@ -193,7 +195,7 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
     }
     case 'VerifyByProvider':
       if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
-      return [verified(at), ...replaced(command, at)];
+      return [verified(at), ...replaced(command, at), identityLinked(command, at)];
     case 'Erase':
       return user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at } }];
   }
@@ -230,8 +232,8 @@ export const userAddressDecider: Decider<UserAddressCommand, UserAddressEvent, U
 };
 
 /**
- * Whether the person who claimed the address or the identity has it, or is taking it right now: they followed the link that changes
- * their address.
+ * Whether the person who claimed the address or the identity has it, or is taking it right now: they followed the link
+ * that changes their address.
  */
 export const isKeptBy = (
   { addressId, nextAddress, identities, isErased }: User,
@@ -259,6 +261,12 @@ const askedBy = (user: UserState, { id, epoch }: AskingSession): User => {
   if (epoch === undefined || !holdsSession(living, id, epoch)) throw sessionEnded(living.endedBy ?? 'revoked');
   return living;
 };
+
+export const identityLinked = ({ identityId, provider, email }: NewIdentity, at: string): UserEvent => ({
+  type: 'UserIdentityLinked',
+  data: { at, identityId, provider },
+  sealed: { email },
+});
 
 const verified = (at: string): UserEvent => ({ type: 'UserAddressVerified', data: { at } });
 

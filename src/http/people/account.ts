@@ -2,6 +2,7 @@
  * The routes by which users see and change their own account (profile, sessions, second factor, password, erasure), and
  * read a colleague.
  */
+import type { Static, TSchema } from '@sinclair/typebox';
 import {
   DoneSchema,
   SessionRecordSchema,
@@ -20,6 +21,7 @@ import {
 } from '../../api/people.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { PagingQuerySchema } from '../../api/core/queries.js';
+import type { Caller } from '../../commands/core/caller.js';
 import { sessionNotFound } from '../../commands/people/sessions.js';
 import { parseSessionId, type SessionId, parseUserId, type UserId } from '../../domain/core/ids.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
@@ -49,23 +51,47 @@ const passwordConfig = {
   codes: ['LOGIN_PAUSED', 'USER_NOT_FOUND'],
 } as const;
 
+type OwnRead<Answer extends TSchema> = Readonly<{
+  access: 'profile:read' | 'profile:write';
+  command: keyof HttpDeps['commands'];
+  summary: string;
+  operationId: string;
+  answer: Answer;
+}>;
+
 /** How long to wait for the read models before the erasure: what they do not know yet is not ended by it. */
 const CAUGHT_UP_WITHIN_MS = 10_000;
 
+/** Registers a GET by which people read something of their own account. */
+export const readOwnRoute = <Answer extends TSchema>(
+  app: App,
+  path: string,
+  { access, command, answer, ...said }: OwnRead<Answer>,
+  read: (caller: Caller) => Promise<Static<Answer>>,
+): void => {
+  app.get(
+    path,
+    {
+      config: { access, withoutTeam, command },
+      schema: { ...said, tags: userTags, response: { 200: answer as TSchema } },
+    },
+    (request) => read(callerOf(request)),
+  );
+};
+
 /** Registers the routes under /api/users. */
 export const userRoutes = (app: App, deps: Deps): void => {
-  app.get(
+  readOwnRoute(
+    app,
     '/api/users/me',
     {
-      config: { access: 'profile:read', withoutTeam, command: 'getOwnUser' },
-      schema: {
-        summary: 'Read your own profile',
-        operationId: 'getOwnUser',
-        tags: userTags,
-        response: { 200: UserRecordSchema },
-      },
+      access: 'profile:read',
+      command: 'getOwnUser',
+      summary: 'Read your own profile',
+      operationId: 'getOwnUser',
+      answer: UserRecordSchema,
     },
-    (request) => deps.commands.getOwnUser(callerOf(request)),
+    deps.commands.getOwnUser,
   );
 
   app.patch(

@@ -23,6 +23,7 @@ import { fieldsOf, readForms } from '../server/forms.js';
 import { calledFrom } from '../server/headers.js';
 import { auditDenial } from '../server/hooks.js';
 import { countLogin, countOwnAttempt } from '../server/rates.js';
+import { readOwnRoute } from './account.js';
 import { inCookies } from './auth.js';
 import { codeField, emailField, inWords, passwordField, sendAccountPage, type AccountPage } from './pages.js';
 
@@ -131,18 +132,17 @@ const identityRoutes = (app: App, deps: Deps): void => {
     },
   );
 
-  app.get(
+  readOwnRoute(
+    app,
     '/api/users/me/identities',
     {
-      config: { access: 'profile:write', withoutTeam, command: 'listIdentities' },
-      schema: {
-        summary: 'List the identities by which you sign in',
-        operationId: 'listIdentities',
-        tags: userTags,
-        response: { 200: LinkedIdentitiesSchema },
-      },
+      access: 'profile:write',
+      command: 'listIdentities',
+      summary: 'List the identities by which you sign in',
+      operationId: 'listIdentities',
+      answer: LinkedIdentitiesSchema,
     },
-    (request) => deps.commands.listIdentities(callerOf(request)),
+    deps.commands.listIdentities,
   );
 
   app.delete(

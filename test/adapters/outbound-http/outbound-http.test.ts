@@ -601,6 +601,10 @@ void t.test(
   async (t) => {
     const server = createServer((request, response) => {
       if (request.url === '/endless') response.end('x'.repeat(2 * 1024 * 1024));
+      else if (request.url === '/bomb')
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * 1024 * 1024)));
+      else if (request.url === '/packed')
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"issuer":"me"}'));
       else if (request.url === '/away') response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
       else response.end('ok');
     });
@@ -614,6 +618,9 @@ void t.test(
     await t.rejects(guarded.fetch(`http://127.0.0.1:${port}/`, {}));
     await t.rejects(guarded.fetch(`http://localhost:${port}/`, {}), 'by name, too');
     t.equal((await internal.fetch(`http://127.0.0.1:${port}/away`, {})).status, 302, 'no redirect is followed');
-    await t.rejects(internal.fetch(`http://127.0.0.1:${port}/endless`, {}).then((answer) => answer.text()));
+    const read = async (path: string) => (await internal.fetch(`http://127.0.0.1:${port}${path}`, {})).text();
+    await t.rejects(read('/endless'));
+    await t.rejects(read('/bomb'), 'a small body that unpacks to a huge one');
+    t.equal(await read('/packed'), '{"issuer":"me"}');
   },
 );
