@@ -1,6 +1,6 @@
 /** Requests and answers of teams, their members, invitations, and what was changed in them. */
 import { Type, type Static } from '@sinclair/typebox';
-import { roles } from '../domain/access/permissions.js';
+import { accessPermissions, roles } from '../domain/access/permissions.js';
 import { planNames } from '../domain/billing/plans.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
 import { nullable } from '../domain/core/schema.js';
@@ -82,6 +82,10 @@ export const TeamListItemSchema = Type.Object(
     id: Type.String(),
     name: Type.String(),
     role: RoleSchema,
+    permissions: Type.Array(enumOf(accessPermissions), {
+      description:
+        'What your role allows in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted',
+    }),
     memberCount: Type.Integer(),
     createdAt: Time,
     deletedAt: Type.Optional(

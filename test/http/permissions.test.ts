@@ -11,10 +11,12 @@ import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import { statusOf } from '../../src/http/server/errors.js';
 import { goldenPermissions, nameOfRoute, type PermissionsLine } from '../support/golden-permissions.js';
+import { from, PASSWORD } from '../support/people.js';
 import { permissionsPage } from '../support/permissions-page.js';
 import { inLeaps } from '../support/fake-clock.js';
 import { refusalOf, requestTo } from './request-to.js';
-import { bearer, OTHER_TEAM, openServer } from './server.js';
+import { DELETED_TEAM, own } from './founded.js';
+import { bearer, OTHER_TEAM, openServer, TEAM } from './server.js';
 
 t.setTimeout(900_000);
 
@@ -91,6 +93,59 @@ void t.test('each endpoint lets in whom the table names, and nobody else', async
     }
     t.strictSame(wrong, [], nameOfRoute(route));
   }
+});
+
+void t.test('the list of teams says for each role what the table says', async (t) => {
+  const { app } = await openServer(t);
+  const routes = routesOf(app).filter(({ access }) => access !== 'public');
+  for (const role of roles) {
+    const { data } = (await app.inject({ url: '/api/teams', headers: bearer(`role=${role}`) })).json<{
+      data: readonly Readonly<{ id: string; role: string; permissions: readonly string[] }>[];
+    }>();
+    t.match(data, [{ id: TEAM, role }]);
+    const { permissions: said } = data[0]!;
+    for (const route of routes)
+      t.equal(said.includes(route.access), golden.get(nameOfRoute(route))!.roles.includes(role), nameOfRoute(route));
+    t.notOk(said.includes('credits:grant'), 'only the operator grants credits');
+  }
+  const { data: deleted } = (await app.inject({ url: '/api/teams?deleted=true', headers: bearer('role=owner') })).json<{
+    data: readonly unknown[];
+  }>();
+  t.match(deleted, [{ id: DELETED_TEAM, permissions: [] }]);
+});
+
+void t.test('the query names the team of a read in the session of a person, and of nothing else', async (t) => {
+  const { app, deps } = await openServer(t);
+  const ask = async (url: string, more: Omit<InjectOptions, 'url'> = {}): Promise<readonly [number, string?]> => {
+    const answer = await app.inject({ url, headers: bearer('ada'), ...more });
+    return answer.statusCode < 400 ? [answer.statusCode] : [answer.statusCode, answer.json<{ code: string }>().code];
+  };
+  t.strictSame(await ask('/api/emails'), [400, 'TEAM_REQUIRED'], 'ada is in two teams');
+  for (const team of [TEAM, OTHER_TEAM, TEAM.toUpperCase()]) {
+    t.strictSame(await ask(`/api/emails?team=${team}`), [200]);
+    t.strictSame(await ask(`/api/emails?limit=1&team=${team}`), [200], 'beside parameters of the endpoint');
+    t.strictSame(await ask(`/api/emails?team=${team}`, { method: 'HEAD' }), [200]);
+    t.strictSame(await ask(`/api/emails/usage/stats?team=${team}`), [200], 'where the endpoint takes others');
+  }
+  t.strictSame(await ask(`/api/emails/${own.email}?team=${TEAM}`), [200]);
+  t.strictSame(await ask(`/api/emails/${own.email}?team=${OTHER_TEAM}`), [404, 'EMAIL_NOT_FOUND']);
+  const { accessToken } = await deps.commands.login({ email: 'ada@example.com', password: PASSWORD }, from);
+  const ofBrowser = { headers: { host: 'mail.example.com', cookie: `__Host-sealpost_access=${accessToken}` } };
+  t.strictSame(await ask(`/api/emails?team=${TEAM}`, ofBrowser), [200], 'a picture or a stream of a page');
+  const wrong = ['00000000-0000-0000-0000-000000000000', 'mine', '', `${TEAM}&team=${TEAM}`];
+  for (const team of wrong) t.strictSame(await ask(`/api/emails?team=${team}`), [404, 'TEAM_NOT_FOUND'], team);
+  t.strictSame(await ask(`/api/emails?team=${OTHER_TEAM}`, { headers: bearer('role=viewer') }), [
+    404,
+    'TEAM_NOT_FOUND',
+  ]);
+  const header = { headers: { ...bearer('ada'), 'x-team-id': TEAM } };
+  t.strictSame(await ask(`/api/emails/${own.email}?team=${OTHER_TEAM}`, header), [200], 'the header goes first');
+  t.strictSame(await ask(`/api/teams/${TEAM}?team=${OTHER_TEAM}`), [200], 'and the path before it');
+  t.strictSame(await ask(`/api/users/me?team=${OTHER_TEAM}`), [200], 'as the header, for what belongs to no team');
+  for (const token of ['full', 'scope=emails:read'])
+    t.strictSame(await ask(`/api/emails?team=${TEAM}`, { headers: bearer(token) }), [400, 'VALIDATION_ERROR'], token);
+  const write = { method: 'POST', payload: { name: 'x' } } as const;
+  t.strictSame(await ask(`/api/api-keys?team=${TEAM}`, write), [400, 'TEAM_REQUIRED'], 'no write');
 });
 
 void t.test('whoever may call an endpoint gets 404 for a thing of another team', async (t) => {

@@ -64,6 +64,8 @@ type PeoplePermission = (typeof peoplePermissions)[number];
 
 export type AccessPermission = Permission | PeoplePermission;
 
+export const accessPermissions: readonly AccessPermission[] = [...permissions, ...peoplePermissions];
+
 /** The permission that an API key needs in place of one that keys cannot have. */
 const ofKeys: Readonly<Partial<Record<AccessPermission, Permission>>> = {
   'webhooks:read': 'webhooks:manage',
@@ -121,6 +123,13 @@ const admin: readonly AccessPermission[] = [
 const owner: readonly AccessPermission[] = [...admin, 'ownership:manage', 'billing:manage', 'team:delete'];
 
 export const permissionsOfRole: Readonly<Record<Role, readonly AccessPermission[]>> = { owner, admin, member, viewer };
+
+const covered = Object.fromEntries(
+  roles.map((role) => [role, allowedOf(permissionsOfRole[role], accessPermissions)]),
+) as Readonly<Record<Role, readonly AccessPermission[]>>;
+
+/** Every permission that a route may require and that the role has, also by another permission that covers it. */
+export const coveredByRole = (role: Role): readonly AccessPermission[] => covered[role];
 
 /** The scopes that an app may be granted. */
 export const scopes = [

@@ -12,7 +12,7 @@ import { addressRateLimits, generalRateLimit } from '../../domain/access/rate-li
 import type { Admission, Window } from '../../domain/ports/limiter.js';
 import type { Access, HttpDeps, RatePolicy } from './context.js';
 import { pathOf } from './errors.js';
-import { accessCookie, assertMeant, isReading, mailboxCookie } from './cookies.js';
+import { accessCookie, assertMeant, isReading, isSessionToken, mailboxCookie } from './cookies.js';
 import { isRepeated } from './headers.js';
 import type { UnsentAnswers } from './connections.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rates.js';
@@ -51,7 +51,8 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
     let admitted: Authenticated;
     try {
       const ofBrowser = accessCookie(request);
-      admitted = await deps.commands.authenticate(ofBrowser ?? tokenOf(request), teamOf(request, deps));
+      const token = ofBrowser ?? tokenOf(request);
+      admitted = await deps.commands.authenticate(token, teamOf(request, token, deps));
       if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request))
         await assertMeant(request, admitted.sessionId, deps);
       checkNetwork(request, admitted);
@@ -172,15 +173,28 @@ const tokenOf = (request: FastifyRequest): string => {
   return token;
 };
 
-/** The team that a call is for: the one in its path, otherwise the one in its header. */
-const teamOf = (request: FastifyRequest, { queries }: Pick<Deps, 'queries'>): ForTeam => {
+/** The team that a call is for: the one in its path, otherwise the one in its header, otherwise the one in its query. */
+const teamOf = (request: FastifyRequest, token: string, { queries }: Pick<Deps, 'queries'>): ForTeam => {
   const { withoutTeam } = request.routeOptions.config;
   const { teamId } = request.params as Readonly<{ teamId?: string }>;
   const header = request.headers['x-team-id'];
-  const asked = teamId ?? (typeof header === 'string' ? header : undefined);
+  const inQuery = isSessionToken(token) && isReading(request) ? takeTeam(request) : undefined;
+  const asked = teamId ?? (typeof header === 'string' ? header : inQuery);
   return withoutTeam === true
     ? { asked: undefined, isNeeded: false }
     : { asked, isNeeded: true, teamsOf: queries.teamsOfUser };
+};
+
+/**
+ * Takes the parameter `team` out of the query, where endpoints would refuse it. A page has no other way to name the team
+ * of a picture, a frame, a download or a stream of events. Given twice it names no team.
+ */
+const takeTeam = (request: FastifyRequest): string | undefined => {
+  const query = request.query as Record<string, unknown>;
+  const { team } = query;
+  if (team === undefined) return undefined;
+  delete query['team'];
+  return typeof team === 'string' ? team : '';
 };
 
 /**

@@ -46,8 +46,11 @@ const CSRF_HEADER = 'x-csrf-token';
 export const accessCookie = ({ headers }: CookieRequest): string | undefined => {
   if (headers.authorization !== undefined) return undefined;
   const token = cookieOf(headers.cookie, ACCESS_COOKIE);
-  return token?.startsWith('eyJ') === true ? token : undefined;
+  return token !== undefined && isSessionToken(token) ? token : undefined;
 };
+
+/** Whether it is the access token of a session, a JWT, and not a key or the token of an app. */
+export const isSessionToken = (token: string): boolean => token.startsWith('eyJ');
 
 export const refreshCookie = ({ headers }: CookieRequest): string | undefined => cookieOf(headers.cookie, REFRESH);
 

@@ -18,6 +18,7 @@ import {
   updateTeamExamples,
   UpdateTeamRequestSchema,
 } from '../../api/teams.js';
+import { coveredByRole } from '../../domain/access/permissions.js';
 import { DeletedSchema, pageOf } from '../../api/core/common.js';
 import { memberNotFound, teamNotFound } from '../../domain/teams/decider.js';
 import { parseUserId, type UserId, parseTeamId, type TeamId } from '../../domain/core/ids.js';
@@ -58,9 +59,15 @@ const collectionRoutes = (app: App, { commands, queries }: Deps): void => {
         response: { 200: pageOf(TeamListItemSchema) },
       },
     },
-    (request) => {
+    async (request) => {
       const { deleted, ...paging } = request.query;
-      return queries.listTeams(personOf(callerOf(request)), deleted === true ? { deleted } : {}, pagingOf(paging));
+      const filter = deleted === true ? ({ deleted } as const) : {};
+      const { data, meta } = await queries.listTeams(personOf(callerOf(request)), filter, pagingOf(paging));
+      const teams = data.map((team) => ({
+        ...team,
+        permissions: team.deletedAt === undefined ? [...coveredByRole(team.role)] : [],
+      }));
+      return { data: teams, meta };
     },
   );
 

@@ -289,7 +289,7 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
       in: 'cookie',
       name: ACCESS_COOKIE,
       description:
-        'The session of a page in a browser: set by `POST /api/auth/login` with `"session": "cookie"`. What changes something needs the header `X-CSRF-Token`, too',
+        'The session of a page in a browser: set by `POST /api/auth/login` with `"session": "cookie"`. What changes something needs the header `X-CSRF-Token`, too. A person in several teams names the team of a call in the header `X-Team-Id`, or, of a GET, in the query parameter `team`',
     },
     ...(cookieName === undefined
       ? {}
