@@ -2,7 +2,13 @@
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
 import { permissionOfKey } from '../../src/domain/access/permissions.js';
-import { addressRateLimits, generalRateLimit, rateLimits } from '../../src/domain/access/rate-limits.js';
+import {
+  addressRateLimits,
+  costlyReads,
+  generalRateLimit,
+  rateLimits,
+  sessionRateLimits,
+} from '../../src/domain/access/rate-limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/index.js';
 import { addressBucket } from '../../src/shared/addresses.js';
 import type { App } from '../../src/http/server/context.js';
@@ -248,6 +254,23 @@ void t.test('rates of a key', async (t) => {
       retryAfter: 10,
     });
     t.same(await ask('/api/emails', 100), { 200: 100 }, 'endpoints of the table are not in the burst');
+  });
+
+  void t.test('people in a session read 1,200 times a minute, preview 600 times, and write as keys do', async (t) => {
+    const { app } = await openServer(t);
+    const limitOf = async (method: 'GET' | 'POST', url: string) =>
+      Number((await app.inject({ method, url, headers: bearer('role=owner') })).headers['x-ratelimit-limit']);
+    t.equal(await limitOf('GET', '/api/emails'), sessionRateLimits.readsPerMinute);
+    t.equal(await limitOf('GET', '/api/analytics/overview'), 1_200, 'also where a key has fewer');
+    t.equal(await limitOf('POST', '/api/templates/welcome/preview'), sessionRateLimits.previewsPerMinute);
+    t.equal(await limitOf('GET', '/api/templates/welcome/preview'), 600);
+    t.equal(await limitOf('POST', '/api/emails/send'), rateLimits['POST /api/emails/send']);
+    t.equal(await limitOf('GET', '/api/audit-logs/export'), rateLimits['GET /api/audit-logs/export']);
+    t.equal(await limitOf('GET', '/api/suppressions/export'), generalRateLimit.perMinute);
+    for (let n = 0; n < 150; n += 1)
+      t.equal((await app.inject({ url: '/api/templates/welcome', headers: bearer('role=member') })).statusCode, 200);
+    const names = routesOf(app).map(({ method, path }) => `${method} ${path}`);
+    for (const endpoint of costlyReads) t.ok(names.includes(endpoint), endpoint);
   });
 
   void t.test('a limit of its own replaces them all', async (t) => {

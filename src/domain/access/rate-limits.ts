@@ -40,6 +40,24 @@ export const generalRateLimit = {
   slotTtlMs: 10 * 60_000,
 } as const;
 
+/**
+ * Requests per minute and endpoint of a person in a session, where the limits above are lower: somebody at a screen
+ * types, filters and turns pages.
+ */
+export const sessionRateLimits = {
+  /** Endpoints that read. */
+  readsPerMinute: 1_200,
+  /** Endpoints whose path ends with `/preview`. */
+  previewsPerMinute: 600,
+} as const;
+
+/** Reads that may go through a large part of what is stored: a session has the limit of a key. */
+export const costlyReads: readonly string[] = [
+  'GET /api/audit-logs/export',
+  'GET /api/emails/batch/:batchId/results',
+  'GET /api/suppressions/export',
+];
+
 /** The smallest default: a key with no more requests per minute than this never exceeds a default. */
 export const leastDefaultRate = Math.min(generalRateLimit.perMinute, ...Object.values(rateLimits));
 

@@ -30,8 +30,11 @@ import type { Queries } from '../../projections/query-types.js';
 /** How long a read waits until the read models have what was written before it. */
 export const OWN_WRITES_WAIT_MS = 250;
 
-/** The rule of one endpoint. `general`: it has no line in the table, so burst and concurrency are bounded too. */
-export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; general: boolean }>;
+/**
+ * The rule of one endpoint. `ofSessions`: that of people in a session, in place of `perMinute`. `general`: it has no
+ * line in the table, so burst and concurrency are bounded too.
+ */
+export type RatePolicy = Readonly<{ endpoint: string; perMinute: number; ofSessions: number; general: boolean }>;
 
 /**
  * A read that goes into the audit log: the action, such as `email.read`, and the kind of its target. `isOnce`: once for

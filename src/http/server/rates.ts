@@ -1,7 +1,14 @@
 /** How often callers may call and how often somebody may try to sign in, as windows of the limiter. */
 import type { FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
-import { loginLimits, addressRateLimits, generalRateLimit, rateLimits } from '../../domain/access/rate-limits.js';
+import {
+  addressRateLimits,
+  costlyReads,
+  generalRateLimit,
+  loginLimits,
+  rateLimits,
+  sessionRateLimits,
+} from '../../domain/access/rate-limits.js';
 import type { Window } from '../../domain/ports/limiter.js';
 import { addressBucket } from '../../shared/addresses.js';
 import type { Caller, Authenticated } from '../../commands/core/caller.js';
@@ -26,14 +33,34 @@ const subjects: Readonly<Record<Authenticated['kind'], string>> = {
 export const policyOf = (method: string, pattern: string): RatePolicy => {
   const endpoint = `${method === 'HEAD' ? 'GET' : method} ${pattern}`;
   const own = table[endpoint];
-  return { endpoint, perMinute: own ?? generalRateLimit.perMinute, general: own === undefined };
+  const perMinute = own ?? generalRateLimit.perMinute;
+  return {
+    endpoint,
+    perMinute,
+    ofSessions: Math.max(perMinute, leastOfSessions(endpoint)),
+    general: own === undefined,
+  };
 };
+
+/** A session may call an endpoint at least this often. */
+const leastOfSessions = (endpoint: string): number => {
+  const { previewsPerMinute, readsPerMinute } = sessionRateLimits;
+  if (endpoint.endsWith('/preview')) return previewsPerMinute;
+  return endpoint.startsWith('GET ') && !costlyReads.includes(endpoint) ? readsPerMinute : 0;
+};
+
+const perMinuteOf = ({ perMinute, ofSessions }: RatePolicy, { kind }: Authenticated): number =>
+  kind === 'user' ? ofSessions : perMinute;
 
 /** The windows of a request with a good credential. The rate headers describe the first. */
 export const windowsOf = (policy: RatePolicy, caller: Authenticated): readonly Window[] => {
   const who = countedAs(caller);
   if (caller.rateLimit !== null) return [{ bucket: `key:${who}`, limit: caller.rateLimit, windowMs: MINUTE_MS }];
-  const endpoint: Window = { bucket: `key:${who}:${policy.endpoint}`, limit: policy.perMinute, windowMs: MINUTE_MS };
+  const endpoint: Window = {
+    bucket: `key:${who}:${policy.endpoint}`,
+    limit: perMinuteOf(policy, caller),
+    windowMs: MINUTE_MS,
+  };
   if (!policy.general) return [endpoint];
   return [
     endpoint,
@@ -44,7 +71,7 @@ export const windowsOf = (policy: RatePolicy, caller: Authenticated): readonly W
 /** The limit in words, for the message of a refusal. */
 export const limitInWords = (policy: RatePolicy, caller: Authenticated): string => {
   if (caller.rateLimit !== null) return `This API key may make ${caller.rateLimit} requests a minute`;
-  const endpoint = `${subjectOf(caller)} may call ${policy.endpoint} ${policy.perMinute} times a minute`;
+  const endpoint = `${subjectOf(caller)} may call ${policy.endpoint} ${perMinuteOf(policy, caller)} times a minute`;
   return policy.general
     ? `${endpoint}, and make ${generalRateLimit.burst} such calls in ${generalRateLimit.burstWindowMs / 1_000} seconds`
     : endpoint;
