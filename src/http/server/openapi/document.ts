@@ -132,6 +132,7 @@ export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]
 
 /** The schemas that these parts of the document refer to, and those that they refer to in turn, by name. */
 const usedSchemas = (parts: readonly Json[]): JsonObject => {
+  const schemas = allSchemas();
   const used = new Set<string>();
   const visit = (value: Json): void => {
     if (Array.isArray(value)) return (value as readonly Json[]).forEach(visit);
@@ -457,9 +458,14 @@ const textOf = (value: Json): string =>
       : member,
   );
 
-const definitions: JsonObject = mapObject(
-  Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])),
-  tidy,
+/** Made when somebody first reads the description: a service starts without it. */
+const onFirstUse = <Value>(make: () => Value): (() => Value) => {
+  let made: Readonly<{ value: Value }> | undefined;
+  return () => (made ??= { value: make() }).value;
+};
+
+const definitions = onFirstUse((): JsonObject =>
+  mapObject(Object.fromEntries(Object.entries(components).map(([name, { schema }]) => [name, asJson(schema)])), tidy),
 );
 
 /**
@@ -489,7 +495,7 @@ const described = (schema: Json, name: string): JsonObject => {
 };
 
 /** The names of the components by the text of their schemas, to recognise them as subtrees. */
-const named = new Map(Object.entries(definitions).map(([name, schema]) => [textOf(schema), name]));
+const named = onFirstUse(() => new Map(Object.entries(definitions()).map(([name, schema]) => [textOf(schema), name])));
 
 const SCHEMAS = '#/components/schemas/';
 
@@ -503,12 +509,12 @@ const componentOf = (reference: string): string | undefined =>
 const withReferences = (value: Json, isDefinition = false): Json => {
   if (Array.isArray(value)) return (value as readonly Json[]).map((element) => withReferences(element));
   if (!isJsonObject(value)) return value;
-  const name = isDefinition ? undefined : named.get(textOf(value));
+  const name = isDefinition ? undefined : named().get(textOf(value));
   if (name !== undefined) return toComponent(name);
   return mapObject(value, (member) => withReferences(member));
 };
 
-const schemas: JsonObject = {
-  ...mapObject(definitions, (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
+const allSchemas = onFirstUse((): JsonObject => ({
+  ...mapObject(definitions(), (schema, name) => described(withTemplateParts(withReferences(schema, true), name), name)),
   ...templateDefinitions(toComponent),
-};
+}));
