@@ -2,12 +2,14 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY dashboard/package.json dashboard/
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src src
 COPY test test
 COPY bench bench
 COPY bin bin
+COPY dashboard dashboard
 RUN npm run build && npm prune --omit=dev --no-audit --no-fund
 # Once more with the Node of the image: npm scripts take the one of the packages, and V8 takes back only what the same V8 has compiled.
 RUN node --no-deprecation build/src/adapters/render/workers/bundle-cache.js
@@ -20,6 +22,7 @@ ENV NODE_ENV=production \
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/build/src build/src
+COPY --from=build /app/build/dashboard build/dashboard
 COPY bin bin
 COPY fonts fonts
 COPY samples samples

@@ -58,9 +58,9 @@ export default tseslint.config(
   { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'coverage/**'] },
   js.configs.recommended,
   ...tseslint.configs.recommended,
-  { files: ['**/*.ts', '**/*.js'], plugins: { english }, rules: { 'english/beginnings': 'error' } },
+  { files: ['**/*.ts', '**/*.tsx', '**/*.js'], plugins: { english }, rules: { 'english/beginnings': 'error' } },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/no-empty-object-type': ['error', { allowInterfaces: 'with-single-extends' }],
@@ -105,11 +105,13 @@ export default tseslint.config(
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', 'dashboard/**/*.ts', 'dashboard/**/*.tsx'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
     files: ['bin/**/*.js', '*.js', '*.cjs'],
-    languageOptions: { globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' } },
+    languageOptions: {
+      globals: { process: 'readonly', Buffer: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' },
+    },
   },
 );

@@ -99,13 +99,16 @@ void t.test('every command that the page of promises names exists', async (t) =>
 });
 
 void t.test('the page of dependencies names each package of package.json once, and no other', async (t) => {
-  const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Readonly<
-    Record<string, Readonly<Record<string, string>>>
-  >;
+  const [service, dashboard] = ['package.json', 'dashboard/package.json'].map(
+    (file) => JSON.parse(read(file)) as Readonly<Record<string, Readonly<Record<string, string>>>>,
+  );
   const named = rowsOf(read('docs/dependencies.md')).flatMap(([names = '']) =>
     names === 'package' ? [] : names.split(', '),
   );
-  const used = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith('@types/'));
+  t.notOk('dependencies' in dashboard!, 'the dashboard adds no package that runs');
+  const used = [service!['dependencies']!, service!['devDependencies']!, dashboard!['devDependencies']!]
+    .flatMap((packages) => Object.keys(packages))
+    .filter((name) => !name.startsWith('@types/'));
   t.same(named.filter((name) => name !== '@types/…').toSorted(), used.toSorted());
 });
 

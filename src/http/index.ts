@@ -50,6 +50,7 @@ import { providerEventRoutes } from './recipients/provider-events.js';
 import { trackingRoutes } from './recipients/tracking.js';
 import { emailContentRoutes } from './email/content.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
+import { dashboardRoutes } from './pages/dashboard.js';
 import { landingRoutes } from './pages/page.js';
 import { mailboxRoutes } from './pages/mailbox.js';
 import { privacyRoutes } from './privacy/privacy.js';
@@ -303,6 +304,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   invitationRoutes(app, deps);
   healthRoutes(app, deps);
   landingRoutes(app, deps);
+  dashboardRoutes(app, deps);
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
   auditRoutes(app, deps);

@@ -118,6 +118,8 @@ void t.test('the document', async (t) => {
     );
     const pages = new Set([
       'GET /',
+      'GET /app',
+      'GET /app/*',
       'GET /openapi.json',
       'GET /mailbox',
       'GET /mailbox/app.css',

@@ -171,6 +171,7 @@ const page = (curl: string, cards: readonly Card[]): string =>
   fillLanding({ curl, cards, icon: ICON, style: landingStyle });
 
 const cardsOf = (own: (path: string) => string, withMailbox: boolean): readonly Card[] => [
+  { href: own('/app'), title: 'Dashboard', text: 'Find emails and what became of them', isShown: true },
   { href: own('/docs'), title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
   { href: own('/mailbox'), title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
   { href: own('/openapi.json'), title: 'OpenAPI 3.1', text: 'Description of the API for programs', isShown: true },

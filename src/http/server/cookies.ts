@@ -37,6 +37,7 @@ export const ACCESS_COOKIE = '__Host-sealpost_access';
 const REFRESH = '__Host-sealpost_refresh';
 /** The cookie that the script of the page reads, to send it in the header. */
 const CSRF = '__Host-sealpost_csrf';
+export const csrfCookieName = CSRF;
 const CSRF_HEADER = 'x-csrf-token';
 
 /**

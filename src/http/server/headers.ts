@@ -72,10 +72,10 @@ type ContentDirectives = Readonly<
 >;
 
 /**
- * `formAction` and `framedBy`: 'none' unless given. `sandbox`: what a sandboxed page may do; absent: the page is not
- * sandboxed.
+ * `formAction`, `framedBy` and `baseUri`: 'none' unless given. `sandbox`: what a sandboxed page may do; absent: the page
+ * is not sandboxed.
  */
-type ContentBounds = Readonly<{ formAction?: string; framedBy?: "'self'"; sandbox?: string }>;
+type ContentBounds = Readonly<{ formAction?: string; framedBy?: "'self'"; baseUri?: "'self'"; sandbox?: string }>;
 
 /**
  * The Content-Security-Policy of a page or file: what is not named in `allowed` is not loaded. All policies are made
@@ -83,12 +83,12 @@ type ContentBounds = Readonly<{ formAction?: string; framedBy?: "'self'"; sandbo
  */
 export const contentPolicy = (
   allowed: ContentDirectives = {},
-  { formAction = "'none'", framedBy, sandbox }: ContentBounds = {},
+  { formAction = "'none'", framedBy, baseUri, sandbox }: ContentBounds = {},
 ): string =>
   [
     "default-src 'none'",
     ...Object.entries(allowed).map(([name, sources]) => `${name} ${sources}`),
-    "base-uri 'none'",
+    `base-uri ${baseUri ?? "'none'"}`,
     `form-action ${formAction}`,
     `frame-ancestors ${framedBy ?? "'none'"}`,
     ...(sandbox === undefined ? [] : [`sandbox ${sandbox}`.trimEnd()]),

@@ -1,0 +1,35 @@
+// Checks the types of the dashboard, with types of calls that are generated from the API description of this build: build/dashboard-api.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = join(root, 'build/dashboard-api');
+const description = join(folder, 'openapi.json');
+const run = (file, ...args) =>
+  execFileSync(process.execPath, [join(root, file), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+const known = (file) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+mkdirSync(folder, { recursive: true });
+const text = run('bin/sealpost.js', 'openapi');
+if (text !== known(description) || known(join(folder, 'types.gen.ts')) === '') {
+  writeFileSync(description, text);
+  run('node_modules/@hey-api/openapi-ts/bin/run.js', '-i', description, '-o', folder, '-p', '@hey-api/typescript');
+}
+try {
+  run('node_modules/typescript/bin/tsc', '-p', 'dashboard');
+} catch (fault) {
+  process.stdout.write(String(fault.stdout ?? fault));
+  process.exitCode = 1;
+}

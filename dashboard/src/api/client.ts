@@ -1,0 +1,124 @@
+/**
+ * Calls of the API from the page: the team, the CSRF token, one refresh of an expired session, and refusals as faults
+ * that can be shown. The types of calls are generated from the API description.
+ */
+import { csrfToken, isRefreshDue, isSignedIn, refreshSession, sessionEnded } from './session';
+import { serviceUrl } from './values';
+
+/** Members of a generated `…Data` type. */
+type Operation = Readonly<{ url: string; path?: unknown; query?: unknown; body?: unknown }>;
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+type Options = Readonly<{ teamId?: string; signal?: AbortSignal }>;
+
+/** A refusal of the API, in its words; `status` 0: the service was not reached. */
+export class ApiFault extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfterS: number | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: FaultBody) {
+    super(body.errors?.[0] === undefined ? body.message : `${body.errors[0].field} ${body.errors[0].message}`.trim());
+    this.status = status;
+    this.code = body.code;
+    this.retryAfterS = body.retryAfter;
+    this.requestId = body.requestId;
+  }
+}
+
+type FaultBody = Readonly<{
+  code: string;
+  message: string;
+  retryAfter?: number;
+  requestId?: string;
+  errors?: readonly Readonly<{ field: string; message: string }>[];
+}>;
+
+const NOT_REACHED: FaultBody = { code: 'NOT_REACHED', message: 'The service cannot be reached.' };
+
+/**
+ * Calls an operation, whose `…Data` and `…Response` types are the parameters. Rejects with an ApiFault. A session whose
+ * access token has expired is refreshed once.
+ */
+export const call = async <Data extends Operation, Answer>(
+  method: Method,
+  data: Data,
+  options: Options = {},
+): Promise<Answer> => {
+  const response = await sendInSession(method, data, options);
+  const text = await response.text();
+  const body: unknown = text === '' ? undefined : parsed(text);
+  if (!response.ok) throw new ApiFault(response.status, isFaultBody(body) ? body : unknownFault(response.status));
+  return body as Answer;
+};
+
+const sendInSession = async (method: Method, data: Operation, options: Options): Promise<Response> => {
+  const isInSession = isSignedIn();
+  if (isRefreshDue() && (await refreshSession()) === 'unknown') throw new ApiFault(0, NOT_REACHED);
+  const first = await send(method, data, options);
+  if (first.status !== 401 || !isInSession) return first;
+  switch (await refreshSession()) {
+    case 'refreshed':
+      return send(method, data, options);
+    case 'ended':
+      sessionEnded();
+      return first;
+    case 'unknown':
+      throw new ApiFault(0, NOT_REACHED);
+  }
+};
+
+const send = async (method: Method, data: Operation, { teamId, signal }: Options): Promise<Response> => {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (teamId !== undefined) headers['x-team-id'] = teamId;
+  if (method !== 'GET') headers['x-csrf-token'] = csrfToken() ?? '';
+  if (data.body !== undefined) headers['content-type'] = 'application/json';
+  try {
+    return await fetch(addressOf(data), {
+      method,
+      headers,
+      ...(data.body === undefined ? {} : { body: JSON.stringify(data.body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (fault) {
+    if (signal?.aborted === true) throw fault;
+    throw new ApiFault(0, NOT_REACHED);
+  }
+};
+
+/** The address of a call: its path filled, its query in the forms that the API reads. */
+export const addressOf = ({ url, path, query }: Operation): string => {
+  const values = Object.entries(path ?? {});
+  const filled = values.reduce(
+    (address, [name, value]) => address.replace(`{${name}}`, encodeURIComponent(String(value))),
+    url,
+  );
+  const address = new URL(filled.slice(1), serviceUrl);
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value === undefined) continue;
+    if (Array.isArray(value)) address.searchParams.set(name, value.join(','));
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, one] of Object.entries(value)) address.searchParams.set(`${name}[${key}]`, String(one));
+    else address.searchParams.set(name, String(value));
+  }
+  return address.href;
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const isFaultBody = (body: unknown): body is FaultBody =>
+  typeof body === 'object' && body !== null && 'code' in body && 'message' in body;
+
+/** A proxy before the service answers in its own form. */
+const unknownFault = (status: number): FaultBody => ({
+  code: `HTTP_${status}`,
+  message: `The service answered ${status}.`,
+});

@@ -1,0 +1,48 @@
+/** Reads that several pages share: the person, their teams, and how a failed read is repeated. */
+import { QueryClient, queryOptions } from '@tanstack/react-query';
+import type { GetOwnUserData, GetOwnUserResponse, ListTeamsData, ListTeamsResponse } from '#api';
+import { ApiFault, call } from './client';
+
+const RETRIES_MAX = 2;
+
+const isPassing = (fault: Error): boolean =>
+  !(fault instanceof ApiFault) || fault.status === 0 || fault.status === 503 || fault.status === 429;
+
+/** Reads are audited, so nothing is read again only because a window has the focus again. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      refetchOnWindowFocus: false,
+      staleTime: 10_000,
+      retry: (count, fault) => count < RETRIES_MAX && isPassing(fault),
+      retryDelay: (count, fault) =>
+        fault instanceof ApiFault && fault.retryAfterS !== undefined
+          ? Math.min(fault.retryAfterS, 60) * 1_000
+          : 1_000 * 2 ** count,
+    },
+  },
+});
+
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  staleTime: 5 * 60_000,
+  queryFn: ({ signal }) => call<GetOwnUserData, GetOwnUserResponse>('GET', { url: '/api/users/me' }, { signal }),
+});
+
+/** More teams than a person is in; the switcher shows these. */
+const TEAMS_MAX = 100;
+
+export const teamsQuery = queryOptions({
+  queryKey: ['teams'],
+  staleTime: 60_000,
+  queryFn: async ({ signal }) =>
+    (
+      await call<ListTeamsData, ListTeamsResponse>(
+        'GET',
+        { url: '/api/teams', query: { limit: TEAMS_MAX } },
+        { signal },
+      )
+    ).data,
+});
+
+export type Team = ListTeamsResponse['data'][number];

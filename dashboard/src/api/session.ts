@@ -1,0 +1,64 @@
+/**
+ * The session of the browser. Its tokens are in cookies that no script reads; the page knows the CSRF token and when the
+ * access token expires, so that it refreshes before a call is refused.
+ */
+import { ownPath, values } from './values';
+
+const EXPIRES_AT = 'sealpost.expiresAt';
+
+/** So long before its end an access token is exchanged. */
+const BEFORE_END_MS = 30_000;
+
+/** The cookie of the session that scripts may read; undefined: nobody is signed in. */
+export const csrfToken = (): string | undefined =>
+  document.cookie
+    .split('; ')
+    .find((pair) => pair.startsWith(`${values.csrfCookie}=`))
+    ?.slice(values.csrfCookie.length + 1);
+
+export const isSignedIn = (): boolean => csrfToken() !== undefined;
+
+/** In: `expiresIn` of a sign-in or a refresh. */
+export const noteExpiry = (seconds: number): void =>
+  localStorage.setItem(EXPIRES_AT, String(Date.now() + seconds * 1_000));
+
+const expiresAt = (): number => Number(localStorage.getItem(EXPIRES_AT) ?? 0);
+
+export const isRefreshDue = (): boolean =>
+  isSignedIn() && expiresAt() !== 0 && Date.now() > expiresAt() - BEFORE_END_MS;
+
+/** `unknown`: the service was not reached, or is busy. */
+type Refreshed = 'refreshed' | 'ended' | 'unknown';
+
+/** Exchanges the tokens. Tabs take turns, because a refresh token works once: a tab that waited finds the work done. */
+export const refreshSession = async (): Promise<Refreshed> => {
+  const known = expiresAt();
+  const refresh = async (): Promise<Refreshed> => {
+    if (expiresAt() > Math.max(known, Date.now() + BEFORE_END_MS)) return 'refreshed';
+    const token = csrfToken();
+    if (token === undefined) return 'ended';
+    const response = await fetch(ownPath('/api/auth/refresh'), {
+      method: 'POST',
+      headers: { 'x-csrf-token': token },
+    }).catch(() => undefined);
+    if (response?.status === 401 || response?.status === 403) return 'ended';
+    if (response?.ok !== true) return 'unknown';
+    noteExpiry(((await response.json()) as Readonly<{ expiresIn: number }>).expiresIn);
+    return 'refreshed';
+  };
+  return 'locks' in navigator ? navigator.locks.request('sealpost-refresh', refresh) : refresh();
+};
+
+export const forgetSession = (): void => localStorage.removeItem(EXPIRES_AT);
+
+let tellEnd: () => void = () => undefined;
+
+/** In: what is done when a call finds that the session has ended. */
+export const whenSessionEnds = (act: () => void): void => {
+  tellEnd = act;
+};
+
+export const sessionEnded = (): void => {
+  forgetSession();
+  tellEnd();
+};

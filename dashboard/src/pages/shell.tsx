@@ -1,0 +1,253 @@
+/** The frame of every page of a signed-in person: navigation, team, account. */
+import { useQuery } from '@tanstack/react-query';
+import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import {
+  Button as AriaButton,
+  Dialog,
+  DialogTrigger,
+  Header,
+  Link as AriaLink,
+  MenuSection,
+  Modal,
+  ModalOverlay,
+} from 'react-aria-components';
+import type { LogoutData, LogoutResponse } from '#api';
+import { call } from '../api/client';
+import { meQuery, queryClient, type Team, teamsQuery } from '../api/queries';
+import { forgetSession } from '../api/session';
+import { chosenTeam, rememberTeam, TeamProvider } from '../api/team';
+import { ownPath, values } from '../api/values';
+import { cx } from '../ui/cx';
+import { BookIcon, ChevronIcon, CloseIcon, EmailIcon, MailboxIcon, MenuIcon, PersonIcon } from '../ui/icons';
+import { Menu, MenuItem, sectionClass } from '../ui/menu';
+import { Fault, Loading, State } from '../ui/states';
+import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
+import styles from './shell.module.css';
+
+const themeNames: Readonly<Record<Theme, string>> = { system: 'As the system', light: 'Light', dark: 'Dark' };
+
+/** The pages of a person with a session. */
+export const Shell = () => {
+  const { team: asked } = useLocation({ select: ({ search }) => search as Readonly<{ team?: string }> });
+  const teams = useQuery(teamsQuery);
+  const me = useQuery(meQuery);
+  const fault = teams.error ?? me.error;
+  if (fault !== null)
+    return (
+      <Fault
+        fault={fault}
+        retry={() => {
+          void teams.refetch();
+          void me.refetch();
+        }}
+      />
+    );
+  if (teams.data === undefined || me.data === undefined) return <Loading label="Loading your teams" />;
+  const team = chosenTeam(teams.data, asked);
+  const who = me.data.name ?? me.data.email ?? '';
+  return (
+    <div className={styles['shell']}>
+      <a className={styles['skip']} href="#page">
+        Skip to the page
+      </a>
+      <aside className={styles['side']}>
+        <Navigation teams={teams.data} team={team} who={who} email={me.data.email} />
+      </aside>
+      <TopBar>
+        <Navigation teams={teams.data} team={team} who={who} email={me.data.email} />
+      </TopBar>
+      <main id="page" className={styles['page']} tabIndex={-1}>
+        {team === undefined ? (
+          <NoTeam isMember={teams.data.length > 0} />
+        ) : (
+          <TeamProvider value={team}>
+            <Outlet />
+          </TeamProvider>
+        )}
+      </main>
+    </div>
+  );
+};
+
+const NoTeam = ({ isMember }: Readonly<{ isMember: boolean }>) =>
+  isMember ? (
+    <State title="You are not in this team">
+      <p>The address names a team that you are not a member of. Choose one of yours on the left.</p>
+    </State>
+  ) : (
+    <State title="You are in no team yet">
+      <p>Ask an owner or admin of a team to invite you. The invitation comes by mail.</p>
+    </State>
+  );
+
+/** On phones the navigation is behind a button. */
+const TopBar = ({ children }: Readonly<{ children: ReactNode }>) => (
+  <header className={styles['top']}>
+    <DialogTrigger>
+      <AriaButton className={cx(styles['icon'])} aria-label="Navigation">
+        <MenuIcon size={20} />
+      </AriaButton>
+      <ModalOverlay className={cx(styles['overlay'])} isDismissable>
+        <Modal className={cx(styles['drawer'])}>
+          <Dialog className={cx(styles['dialog'])} aria-label="Navigation">
+            <AriaButton slot="close" className={cx(styles['icon'], styles['close'])} aria-label="Close">
+              <CloseIcon size={20} />
+            </AriaButton>
+            {children}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+    <Brand />
+  </header>
+);
+
+const Brand = () => (
+  <AriaLink href="/" className={cx(styles['brand'])}>
+    <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#b3261e" />
+      <path d="M7 11h18v11H7zm0 0 9 7 9-7" fill="none" stroke="#fff" strokeWidth="2" strokeLinejoin="round" />
+    </svg>
+    sealpost
+  </AriaLink>
+);
+
+type NavigationProps = Readonly<{
+  teams: readonly Team[];
+  team: Team | undefined;
+  who: string;
+  email: string | null;
+}>;
+
+const Navigation = ({ teams, team, who, email }: NavigationProps) => (
+  <div className={styles['navigation']}>
+    <Brand />
+    {teams.length === 0 ? null : <TeamSwitcher teams={teams} team={team} />}
+    <nav aria-label="Pages">
+      <ul>
+        <NavItem href="/emails" icon={<EmailIcon />}>
+          Emails
+        </NavItem>
+      </ul>
+      <ul className={styles['outside']}>
+        {values.hasMailbox ? (
+          <NavLink href={ownPath('/mailbox')} icon={<MailboxIcon />}>
+            Mailbox
+          </NavLink>
+        ) : null}
+        <NavLink href={ownPath('/docs')} icon={<BookIcon />}>
+          API reference
+        </NavLink>
+      </ul>
+    </nav>
+    <AccountMenu who={who} email={email} />
+  </div>
+);
+
+type NavItemProps = Readonly<{ href: string; icon: ReactNode; children: ReactNode }>;
+
+/** A page of the dashboard. */
+const NavItem = ({ href, icon, children }: NavItemProps) => {
+  const isCurrent = useLocation({ select: ({ pathname }) => pathname === href || pathname.startsWith(`${href}/`) });
+  return (
+    <li>
+      <AriaLink href={href} className={cx(styles['item'])} {...(isCurrent ? { 'aria-current': 'page' } : {})}>
+        {icon}
+        {children}
+      </AriaLink>
+    </li>
+  );
+};
+
+/** Another page of the service. */
+const NavLink = ({ href, icon, children }: NavItemProps) => (
+  <li>
+    <a href={href} className={styles['item']}>
+      {icon}
+      {children}
+    </a>
+  </li>
+);
+
+/** A choice stands in the address where the person has several teams, so that it leads others to the team, too. */
+const TeamSwitcher = ({ teams, team }: Readonly<{ teams: readonly Team[]; team: Team | undefined }>) => {
+  const navigate = useNavigate();
+  const name = team?.name ?? 'Choose a team';
+  if (teams.length === 1 && team !== undefined) return <p className={styles['team']}>{name}</p>;
+  return (
+    <Menu
+      aria-label="Teams"
+      selectionMode="single"
+      selectedKeys={team === undefined ? [] : [team.id]}
+      onAction={(id) => {
+        rememberTeam(String(id));
+        void navigate({ to: '/emails', search: { team: String(id) } });
+      }}
+      trigger={
+        <AriaButton className={cx(styles['switcher'])} aria-label={`Team ${name}`}>
+          <span>{name}</span>
+          <ChevronIcon />
+        </AriaButton>
+      }
+    >
+      {teams.map((one) => (
+        <MenuItem key={one.id} id={one.id} textValue={one.name}>
+          {one.name}
+          <span className={styles['role']}>{one.role}</span>
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+};
+
+const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | null }>) => {
+  const navigate = useNavigate();
+  const [theme, setTheme] = useState(currentTheme);
+  const signOut = async (): Promise<void> => {
+    await call<LogoutData, LogoutResponse>('POST', { url: '/api/auth/logout' }).catch(() => undefined);
+    forgetSession();
+    queryClient.clear();
+    await navigate({ to: '/sign-in', search: {} });
+  };
+  return (
+    <Menu
+      aria-label="Account"
+      placement="top start"
+      trigger={
+        <AriaButton className={cx(styles['account'])} aria-label={`Account of ${who}`}>
+          <PersonIcon />
+          <span>{who}</span>
+          <ChevronIcon />
+        </AriaButton>
+      }
+    >
+      <MenuSection
+        className={sectionClass}
+        aria-label="Theme"
+        selectionMode="single"
+        disallowEmptySelection
+        selectedKeys={[theme]}
+        onSelectionChange={(keys) => {
+          const chosen = themes.find((one) => keys !== 'all' && keys.has(one));
+          if (chosen === undefined) return;
+          chooseTheme(chosen);
+          setTheme(chosen);
+        }}
+      >
+        <Header>Theme</Header>
+        {themes.map((one) => (
+          <MenuItem key={one} id={one}>
+            {themeNames[one]}
+          </MenuItem>
+        ))}
+      </MenuSection>
+      <MenuSection className={sectionClass} aria-label="You">
+        {email === null ? <></> : <Header>{email}</Header>}
+        <MenuItem id="sign-out" onAction={() => void signOut()}>
+          Sign out
+        </MenuItem>
+      </MenuSection>
+    </Menu>
+  );
+};

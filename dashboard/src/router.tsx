@@ -1,0 +1,103 @@
+/** The addresses of the dashboard. Filters are plain parameters of the query, so that an address can be sent to others. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  retainSearchParams,
+  useRouter,
+} from '@tanstack/react-router';
+import { RouterProvider as AriaRouter } from 'react-aria-components';
+import { queryClient } from './api/queries';
+import { isSignedIn, whenSessionEnds } from './api/session';
+import { dashboardUrl } from './api/values';
+import { emailSearchOf } from './pages/emails/search';
+import { Shell } from './pages/shell';
+import { SignInPage } from './pages/sign-in';
+import { FaultPage, NotFoundPage } from './ui/states';
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** Links of React Aria lead through the router. */
+const Root = () => {
+  const router = useRouter();
+  return (
+    <AriaRouter
+      navigate={(href) => void router.history.push(href)}
+      useHref={(href) => (href.startsWith('#') || /^[a-z]+:/.test(href) ? href : router.history.createHref(href))}
+    >
+      <Outlet />
+    </AriaRouter>
+  );
+};
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFoundPage, errorComponent: FaultPage });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>): { returnTo?: string } => {
+    const returnTo = text(search['returnTo']);
+    return returnTo === undefined ? {} : { returnTo };
+  },
+  component: SignInPage,
+});
+
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  validateSearch: (search: Record<string, unknown>): { team?: string } => {
+    const team = text(search['team']);
+    return team === undefined ? {} : { team };
+  },
+  search: { middlewares: [retainSearchParams(['team'])] },
+  beforeLoad: ({ location }) => {
+    if (isSignedIn()) return;
+    throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { returnTo: location.href } });
+  },
+  component: Shell,
+});
+
+const home = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/emails' });
+  },
+});
+
+export const emailsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/emails',
+  validateSearch: emailSearchOf,
+  component: lazyRouteComponent(() => import('./pages/emails/list'), 'EmailsPage'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, inside.addChildren([home, emailsRoute])]),
+  basepath: dashboardUrl.pathname.replace(/\/$/, ''),
+  defaultPreload: 'intent',
+  defaultNotFoundComponent: NotFoundPage,
+  scrollRestoration: true,
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch: (search) => {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(search)) if (typeof value === 'string') parameters.set(name, value);
+    const query = parameters.toString();
+    return query === '' ? '' : `?${query}`;
+  },
+});
+
+whenSessionEnds(() => {
+  queryClient.clear();
+  const { href } = router.state.location;
+  void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { returnTo: href }, replace: true });
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
