@@ -16,6 +16,7 @@ const order = [
     'apps',
     'email',
     'email-content',
+    'several-emails',
     'bulk',
   ],
   ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'pages'],

@@ -19,6 +19,7 @@ import * as mailbox from './mailbox.js';
 import * as people from './people.js';
 import * as privacy from './privacy.js';
 import * as recipients from './recipients.js';
+import * as severalEmails from './several-emails.js';
 import * as teams from './teams.js';
 import type { TemplateKind } from './templates/json-schema.js';
 import * as templates from './templates/templates.js';
@@ -40,6 +41,7 @@ export const schemaFiles = [
   people,
   privacy,
   recipients,
+  severalEmails,
   teams,
   templates,
   webhooks,
@@ -82,6 +84,9 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   Deleted: 'The answer of a DELETE.',
   SendEmailRequest: 'One email: a template, its variables, and who gets it.',
   SendEmailResponse: { name: 'AcceptedEmail', text: 'The email as it was accepted: it is durable, and will be sent.' },
+  SendEmailsRequest: 'Several different emails.',
+  SendEmailsResult: 'The result of one email of a call with several: accepted, or refused and why.',
+  SendEmailsResponse: { name: 'SentEmails', text: 'The result of each email of a call, or of its dry run.' },
   RetryEmailResponse: { name: 'RetriedEmail', text: 'The email as it is queued again.' },
   EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
   EmailListItem: 'One email in a list.',

@@ -354,6 +354,36 @@ export const changeApiKeyExamples: Examples = {
 
 const orderOf = (number: string) => ({ order: { ...orderVariables.order, number } });
 
+export const sendEmailsExamples: Examples = {
+  twoTemplates: {
+    summary: 'An order confirmation, and a sign-in code for somebody else',
+    value: {
+      emails: [
+        { templateId: 'order-confirmation', to: [ada], variables: orderVariables, tags: ['order'] },
+        {
+          templateId: 'sign-in-code',
+          to: [{ email: 'ben@example.com' }],
+          variables: { code: '482 913', firstName: 'Ben', minutesValid: 10 },
+          priority: 'high',
+        },
+      ],
+    },
+  },
+  allOrNone: {
+    summary: 'Two emails of one order: both, or none',
+    value: {
+      emails: [
+        { templateId: 'order-confirmation', to: [ada], variables: orderVariables },
+        {
+          content: { subject: 'New order NW-10482', html: '<p>Ada ordered two mugs and a kettle.</p>' },
+          to: [{ email: 'shop@example.com' }],
+        },
+      ],
+      allOrNone: true,
+    },
+  },
+};
+
 export const bulkExamples: Examples = {
   orderConfirmations: {
     summary: 'Two order confirmations',

@@ -400,6 +400,7 @@ export const makeCommandNeeds = ({
     domainClaims: states.loader(domainClaimsFold, STATES_MAX, { absent: true }),
     claimPlaces: openClaimPlaces(ports),
     joinSends: joinedCalls(),
+    joinSeveral: joinedCalls(),
     joinBulkSends: joinedCalls(),
     backlog: openBacklog(ports.limits),
     attachmentClaims: openAttachmentClaims(ports.limits),

@@ -284,6 +284,7 @@ void t.test('one answer may be larger than the bound', async (t) => {
 
 const table: Readonly<Record<string, number>> = {
   'POST /api/emails/send': 30,
+  'POST /api/emails/batch': 30,
   'POST /api/emails/send/bulk': 5,
   'GET /api/emails': 300,
   'GET /api/emails/:id': 300,

@@ -49,6 +49,7 @@ const name = ({ method, path }: RegisteredRoute): string => `${method} ${path}`;
 /** For routes whose own example is about other things than those of the founded world. */
 const bodies: Readonly<Record<string, unknown>> = {
   'POST /api/emails/send': sendBody,
+  'POST /api/emails/batch': { emails: [sendBody] },
   'POST /api/emails/send/bulk': { templateId: 'welcome', recipients: [{ email: 'jane@example.com' }] },
   'POST /api/templates': { name: 'New', subject: 'Hi', schema: schemaSaying('new') },
   'POST /api/templates/:id/preview/link': { variables: {} },

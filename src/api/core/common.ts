@@ -61,6 +61,9 @@ export const ErrorBodySchema = Type.Object(
           {
             field: Type.String({ description: 'A path such as `to[2].email`; empty for the body itself' }),
             message: Type.String(),
+            code: Type.Optional(
+              Type.String({ description: 'With `EMAILS_REFUSED`: the code with which that email is refused' }),
+            ),
           },
           { additionalProperties: false },
         ),

@@ -89,6 +89,12 @@ export type CreditsAccounts = Readonly<{
    * second call with the same reference gets the same reservation. Rejects with QUOTA_EXCEEDED.
    */
   reserve: (teamId: TeamId, reference: StreamName, cost: Cost, cause: Cause) => Promise<Charged | undefined>;
+  /** Reserves for all streams as `reserve` does, or for none. Rejects with QUOTA_EXCEEDED, which tells the sum. */
+  reserveAll: (
+    teamId: TeamId,
+    all: readonly Readonly<{ stream: StreamName; cost: Cost }>[],
+    cause: Cause,
+  ) => Promise<readonly Charged[] | undefined>;
   /**
    * Returns the cost of emails that were not created, once for each part of a reference, and at most what is left. For
    * cancelled emails `returnCancelled` does it. `unmetered`: nothing was reserved; `cost` is what `UnmeteredUseCounted`
@@ -143,6 +149,10 @@ export const openCreditsAccounts = ({ eventLog, team, clock }: CreditsPorts): Cr
       const terms = await termsFor(teamId);
       return terms && reserve(ledger, terms, { teamId, reference, cost, cause });
     },
+    reserveAll: async (teamId, all, cause) => {
+      const terms = await termsFor(teamId);
+      return terms && reserveAll(ledger, terms, { teamId, all, cause });
+    },
     giveBack: async (teamId, reference, part, cost, cause, unmetered) => {
       if ((await termsFor(teamId)) === undefined && (await eventLog.last(creditsStream(teamId))) === undefined) return;
       const stream = creditsStream(teamId);
@@ -186,6 +196,23 @@ const reserve = async (
   if (refusal !== undefined) throw quotaExceeded(refusal);
   const { month, isByCredits } = reserved!;
   return { reference, month, isByCredits, ...cost };
+};
+
+type AllWanted = Readonly<{ teamId: TeamId; all: Parameters<CreditsAccounts['reserveAll']>[1]; cause: Cause }>;
+
+const reserveAll = async (
+  ledger: CreditsLedger,
+  terms: Terms,
+  { teamId, all, cause }: AllWanted,
+): Promise<readonly Charged[]> => {
+  const wanted = all.map(({ stream, cost }) => ({ reference: stream, cost }));
+  const command = { type: 'ReserveAll' as const, at: cause.at, all: wanted, terms };
+  const { refusal, reservedAll } = await ledger.decide(creditsStream(teamId), () => command, cause);
+  if (refusal !== undefined) throw quotaExceeded(refusal);
+  return wanted.map(({ reference, cost }, place) => {
+    const { month, isByCredits } = reservedAll![place]!;
+    return { reference, month, isByCredits, ...cost };
+  });
 };
 
 /** The first moment of the next month. */
@@ -367,6 +394,21 @@ export const reserveFor = async (
 ): Promise<Charged | undefined> => {
   try {
     return await deps.credits.reserve(teamId, stream, cost, cause);
+  } catch (fault) {
+    throw fault instanceof AppendUnknown ? new StoreAway('the credits could not be reserved', { cause: fault }) : fault;
+  }
+};
+
+/** As `reserveFor`, for all streams together, or for none of them. */
+export const reserveForAll = async (
+  deps: Pick<BillingNeeds, 'credits'>,
+  { teamId }: Pick<Caller, 'teamId'>,
+  all: Parameters<CreditsAccounts['reserveAll']>[1],
+  cause: Cause,
+): Promise<readonly Charged[] | undefined> => {
+  if (all.length === 0) return [];
+  try {
+    return await deps.credits.reserveAll(teamId, all, cause);
   } catch (fault) {
     throw fault instanceof AppendUnknown ? new StoreAway('the credits could not be reserved', { cause: fault }) : fault;
   }

@@ -148,7 +148,7 @@ const makeOfMessage = async (
   return { event: acceptedEvent(order, accepted, { subject, attachments }), keyId, claim };
 };
 
-export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced'>;
+export type CheckedDocuments = Pick<PreparedAttachments, 'generated' | 'omitted' | 'replaced' | 'losses'>;
 
 /**
  * Checks an order as `makeEmail` does and rejects with the same codes, but stores nothing; with `onlyChecked`,
@@ -163,10 +163,12 @@ export const checkEmail = async (
   assertLinksPossible(deps, order);
   const budget = openBudget(deps.limits);
   const compiled = await compiledSource(deps, order.source, order.language);
-  const { assetIds } = renderOnce(compiled, order, budget);
-  if (given.length + assetIds.length === 0) return noAttachments;
+  const { assetIds, losses } = renderOnce(compiled, order, budget);
+  if (given.length + assetIds.length === 0) return { ...noAttachments, losses };
   const environment = { at: scheduledAt ?? at, company };
-  return prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget, onlyChecked });
+  const call = { variables, language, environment, assetIds, budget, onlyChecked };
+  const { losses: ofDocuments = [], ...documents } = await prepareAttachments(deps, order, given, call);
+  return { ...documents, losses: [...losses, ...ofDocuments].slice(0, KEPT_LOSSES_MAX) };
 };
 
 /**

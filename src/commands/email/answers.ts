@@ -37,7 +37,7 @@ const answerOf = (
 };
 
 /** Losses of the email; undefined if it has none. */
-const warningsOf = ({ losses }: EmailAccepted['data']): SendEmailResponse['warnings'] =>
+export const warningsOf = ({ losses }: Pick<EmailAccepted['data'], 'losses'>): SendEmailResponse['warnings'] =>
   losses?.map((loss) => ({ ...loss, message: lossMessage(loss) }));
 
 /** The answer to the send call, made from its event alone, so that a replay always gives the same bytes. */

@@ -2,7 +2,6 @@
 import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
 import { makeDocumentCodes } from '../documents/index.js';
 import { renderEmailCodes, findVersionCodes } from '../templates/index.js';
-import type { EmailNeeds } from './needs.js';
 import {
   getEmail,
   emailTrace,
@@ -15,6 +14,7 @@ import {
 } from './emails.js';
 import { emailAttachment, emailContent, emailSource } from './content.js';
 import { sendEmail } from './send.js';
+import { dryRunEmails, sendEmails, type SeveralNeeds } from './several.js';
 import { submitEmail } from './submission.js';
 import { isConfidentialMail } from './service-mails.js';
 
@@ -66,6 +66,8 @@ const readContentCodes: Codes = [
 
 export const emailCommands = {
   sendEmail: { run: sendEmail, codes: sendCodes, appendsOnce: true },
+  sendEmails: { run: sendEmails, codes: [...sendCodes, 'EMAILS_REFUSED'] },
+  dryRunEmails: { run: dryRunEmails, codes: ['QUEUE_FULL'] },
   submitEmail: { run: submitEmail, codes: sendCodes, appendsOnce: true },
   getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
   emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },
@@ -113,4 +115,4 @@ export const emailCommands = {
     codes: ['TEST_KEY_NOT_ALLOWED', 'EMAIL_NOT_FOUND', 'EMAIL_IN_PROGRESS', ...writeCodes],
   },
   deleteEmails: { run: deleteEmails, codes: ['TEST_KEY_NOT_ALLOWED', ...writeCodes] },
-} as const satisfies CommandTable<EmailNeeds>;
+} as const satisfies CommandTable<SeveralNeeds>;

@@ -22,7 +22,8 @@ import {
   type StoredBytes,
 } from './acceptance.js';
 import type { SendEmailRequest, SendEmailResponse } from '../../api/email.js';
-import { startOf } from '../../event-log/event-log.js';
+import { type Cause, startOf } from '../../event-log/event-log.js';
+import type { EmailAccepted } from '../../domain/email/events.js';
 import type { Charged } from '../../domain/billing/decider.js';
 import {
   emailIdOfFingerprint,
@@ -54,7 +55,15 @@ type SendOrder = Readonly<{
   storedBytes: StoredBytes | undefined;
   sender?: Recipient;
   message?: MessageOrder | undefined;
+  /** The emails of the same call that are ahead of it; absent: none. */
+  ahead?: number;
 }>;
+
+/** An email that is checked and made, and not appended. `suppressed`: places of recipients on the suppression list. */
+export type PreparedEmail = MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>;
+
+/** The emails of one Idempotency-Key. `place`: the email's place in a call with several; absent: the first or only one. */
+type Keyed = Readonly<{ endpoint: string; idempotency: Idempotency; place?: string }>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
 export const sendEmail = async (
@@ -70,18 +79,19 @@ export const sendEmail = async (
     return { body: await accept(deps, caller, id, order), replayed: false };
   }
   const fingerprint = fingerprintOf(deps.keys, idempotency);
+  const keyed = { endpoint: ENDPOINT, idempotency };
   // Concurrent calls with one key share one acceptance, so that documents are generated once.
-  const { answer, joined } = await deps.joinSends(derivedId(deps, caller, idempotency, 0), fingerprint, async () => {
-    const { id, stored } = await emailOf(deps, caller, idempotency);
-    if (stored !== undefined) return stored;
+  const { answer, joined } = await deps.joinSends(derivedId(deps, caller, keyed), fingerprint, async () => {
+    const { id, event } = await emailOf(deps, caller, keyed);
+    if (event !== undefined) return { body: sendResponse(id, event), replayed: true };
     try {
       return { body: await accept(deps, caller, id, order, fingerprint), replayed: false };
     } catch (fault) {
+      if (!(fault instanceof WrongExpectedRevision)) throw fault;
       // Another process has accepted the email under this key meanwhile: answer as it did.
-      const other =
-        fault instanceof WrongExpectedRevision ? (await emailOf(deps, caller, idempotency)).stored : undefined;
-      if (other === undefined) throw fault;
-      return other;
+      const other = await emailOf(deps, caller, keyed);
+      if (other.event === undefined) throw fault;
+      return { body: sendResponse(other.id, other.event), replayed: true };
     }
   });
   return joined ? { ...answer, replayed: true } : answer;
@@ -114,73 +124,121 @@ export const accept = async (
   fingerprint?: string,
 ): Promise<SendEmailResponse> => {
   deps.backlog.assertRoom(caller.teamId);
-  const { event: made, keyId, claim, isMetered, suppressed } = await prepare(deps, caller, id, order, fingerprint);
-  const stream = emailStream(id);
+  const prepared = await prepareEmail(deps, caller, id, order, fingerprint);
+  const { event: made, isMetered } = prepared;
   const cause = causeOf(deps, caller, made.data.at);
-  let event = made;
   let charged: Charged | undefined;
-  const isForSomebody = suppressed.length < made.data.roles.length;
   try {
-    if (isMetered) charged = await reserveFor(deps, caller, { stream, cost: costOf(made), cause });
-    if (charged !== undefined) event = withCharged(made, charged);
-    // Not by `handle`: the stream begins here, so there is no state to decide on.
-    const { position } = await deps.eventLog.append(
-      stream,
-      startOf(stream, keyId),
-      acceptedEvents(event, suppressed),
-      cause,
-    );
-    claim?.accepted(position);
+    if (isMetered) charged = await reserveFor(deps, caller, { stream: emailStream(id), cost: costOf(made), cause });
+    const event = charged === undefined ? made : withCharged(made, charged);
+    return await appendEmail(deps, caller, id, { ...prepared, event }, cause);
   } catch (fault) {
-    claim?.release();
-    // The email certainly was not accepted, so its files are deleted. After AppendUnknown it may have been, and needs
-    // them.
-    if (!(fault instanceof AppendUnknown)) {
-      for (const { file } of event.sealed?.attachments ?? []) await deps.files.delete(file);
-      // Under an Idempotency-Key another call may accept the same email right now, so `settle-credits` checks the
-      // reservation later.
-      if (charged !== undefined && fingerprint === undefined) await giveBackQuietly(deps, caller, charged, cause);
-    }
+    const isCertain = !(fault instanceof AppendUnknown);
+    await dropEmail(deps, prepared, isCertain);
+    // Under an Idempotency-Key another call may accept the same email right now, so `settle-credits` checks the
+    // reservation later.
+    if (isCertain && charged !== undefined && fingerprint === undefined)
+      await giveBackQuietly(deps, caller, charged, cause);
     throw fault;
   }
-  if (event.type === 'EmailQueued' && isForSomebody) deps.backlog.accepted(caller.teamId);
+};
+
+/** Appends a prepared email whose credits are reserved. Resolves when it is durable; rejects as an append does. */
+export const appendEmail = async (
+  deps: EmailNeeds,
+  { teamId }: Pick<Caller, 'teamId'>,
+  id: EmailId,
+  { event, keyId, claim, suppressed }: PreparedEmail,
+  cause: Cause,
+): Promise<SendEmailResponse> => {
+  const stream = emailStream(id);
+  // Not by `handle`: the stream begins here, so there is no state to decide on.
+  const { position } = await deps.eventLog.append(
+    stream,
+    startOf(stream, keyId),
+    acceptedEvents(event, suppressed),
+    cause,
+  );
+  claim?.accepted(position);
+  const isForSomebody = suppressed.length < event.data.roles.length;
+  if (event.type === 'EmailQueued' && isForSomebody) deps.backlog.accepted(teamId);
   return sendResponse(id, event);
 };
 
 /**
- * The email id of an Idempotency-Key. `attempt`: the number of earlier emails with that key that were given up before
- * they were accepted.
+ * Gives up what a prepared email that was not appended holds. `isCertain`: false after AppendUnknown; it may have been
+ * accepted then, and needs its files.
  */
-const derivedId = (deps: EmailNeeds, caller: Caller, { key }: Idempotency, attempt: number): EmailId => {
-  // Test keys have ids of their own, so that a live call is not answered with a test email.
-  const endpoint = isTest(caller) ? `${ENDPOINT} (test)` : ENDPOINT;
-  const parts = attempt === 0 ? [caller.teamId, endpoint, key] : [caller.teamId, endpoint, key, attempt];
+export const dropEmail = async (
+  { files }: Pick<EmailNeeds, 'files'>,
+  { event, claim }: Pick<PreparedEmail, 'event' | 'claim'>,
+  isCertain = true,
+): Promise<void> => {
+  claim?.release();
+  if (!isCertain) return;
+  for (const { file } of event.sealed?.attachments ?? []) await files.delete(file);
+};
+
+/** `attempt`: the number of earlier emails with that key that were given up before they were accepted. */
+export const derivedId = (
+  deps: Pick<EmailNeeds, 'keys'>,
+  caller: Caller,
+  { endpoint, idempotency: { key }, place }: Keyed,
+  attempt = 0,
+): EmailId => {
+  const parts: (string | number)[] = [
+    caller.teamId,
+    // Test keys have ids of their own, so that a live call is not answered with a test email.
+    isTest(caller) ? `${endpoint} (test)` : endpoint,
+    key,
+  ];
+  if (place !== undefined) parts.push(place);
+  if (attempt > 0) parts.push(attempt);
   return emailIdOfFingerprint(deps.keys.fingerprint('email id', JSON.stringify(parts)));
 };
 
-/** The email of an Idempotency-Key: its id, and the stored answer if it was accepted already. */
-const emailOf = async (
+/**
+ * The email of an Idempotency-Key: its id, and its first event if it was accepted already. Rejects with
+ * IDEMPOTENCY_KEY_REUSED.
+ */
+export const emailOf = async (
   deps: EmailNeeds,
   caller: Caller,
-  idempotency: Idempotency,
-): Promise<Readonly<{ id: EmailId; stored: Answer<SendEmailResponse> | undefined }>> => {
+  keyed: Keyed,
+): Promise<Readonly<{ id: EmailId; event: EmailAccepted | undefined }>> => {
   for (let attempt = 0; ; attempt += 1) {
-    const id = derivedId(deps, caller, idempotency, attempt);
-    const first = (await deps.eventLog.load(emailStream(id)))[0]?.event;
-    if (first === undefined) return { id, stored: undefined };
-    if (first.type !== 'EmailQueued' && first.type !== 'EmailScheduled') continue;
-    if (!isSameBody(deps.keys, first.data.fingerprint, idempotency)) throw keyReused();
-    return { id, stored: { body: sendResponse(id, first), replayed: true } };
+    const id = derivedId(deps, caller, keyed, attempt);
+    const event = (await deps.eventLog.load(emailStream(id)))[0]?.event;
+    if (event === undefined) return { id, event };
+    if (event.type !== 'EmailQueued' && event.type !== 'EmailScheduled') continue;
+    if (!isSameBody(deps.keys, event.data.fingerprint, keyed.idempotency)) throw keyReused();
+    return { id, event };
   }
 };
 
-const prepare = async (
+/** Checks, renders and makes an email. Rejects with the codes of its checks; nothing is stored then. */
+export const prepareEmail = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
-  { request, storedBytes, sender, message }: SendOrder,
+  order: SendOrder,
   fingerprint: string | undefined,
-): Promise<MadeEmail & Readonly<{ isMetered: boolean; suppressed: readonly number[] }>> => {
+): Promise<PreparedEmail> => {
+  const ordered = await orderEmail(deps, caller, id, order, fingerprint);
+  const { isMetered, suppressed } = ordered;
+  return { ...(await makeEmail(deps, ordered.order, order.storedBytes)), isMetered, suppressed };
+};
+
+type OrderedEmail = Readonly<{ order: EmailOrder; isMetered: boolean; suppressed: readonly number[] }>;
+
+/** Checks a request, and settles all that does not need the rendering of the email. */
+export const orderEmail = async (
+  deps: EmailNeeds,
+  caller: Caller,
+  id: EmailId,
+  { request, sender, message, ahead = 0 }: SendOrder,
+  fingerprint: string | undefined,
+): Promise<OrderedEmail> => {
   const nowMs = deps.clock.now();
   const at = isoTime(nowMs);
   const checked = checkRequest(request, latestNow(deps.clock), deps, message !== undefined);
@@ -222,7 +280,7 @@ const prepare = async (
     fingerprint,
     ...testPart(caller),
     confidential: sender && true,
-    waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId)) : 0,
+    waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId, 1 + ahead)) : 0,
   };
   const suppressed =
     team.hasSuppressions === true
@@ -232,7 +290,7 @@ const prepare = async (
   const isFree = isTest(caller) || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
   if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
-  return { ...(await makeEmail(deps, order, storedBytes)), isMetered, suppressed };
+  return { order, isMetered, suppressed };
 };
 
 const withWritten = (

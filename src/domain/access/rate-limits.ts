@@ -3,6 +3,7 @@
 /** Requests per minute of one API key, by endpoint; every endpoint not named has the general limit. */
 export const rateLimits = {
   'POST /api/emails/send': 30,
+  'POST /api/emails/batch': 30,
   'POST /api/emails/send/bulk': 5,
   'GET /api/emails': 300,
   'GET /api/emails/:id': 300,

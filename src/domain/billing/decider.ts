@@ -24,6 +24,8 @@ export type Terms = Readonly<{ isByCredits: boolean; quota: number | null; overa
 
 export type CreditsCommand =
   | Readonly<{ type: 'Reserve'; at: string; reference: string; cost: Cost; terms: Terms }>
+  /** Reserves for all, or for none. */
+  | Readonly<{ type: 'ReserveAll'; at: string; all: readonly Wanted[]; terms: Terms }>
   /** `reservation`: found in the whole stream, if it is no longer open. */
   | Readonly<{
       type: 'GiveBack';
@@ -46,6 +48,9 @@ export type CreditsCommand =
   /** `missing`: open reservations whose stream does not exist and can no longer be created. */
   | Readonly<{ type: 'Settle'; at: string; upTo: number; othersUpTo: number; missing: readonly string[] }>;
 
+/** The reservation that one stream needs. */
+export type Wanted = Readonly<{ reference: string; cost: Cost }>;
+
 /** The reservation of an email, as the email's own events store it. */
 export type Charged = Cost & Readonly<{ reference: string; month: string; isByCredits: boolean }>;
 
@@ -58,7 +63,13 @@ export type Refusal = Readonly<{
   month: string;
 }>;
 
-export type Decision = Readonly<{ events: readonly CreditsEvent[]; refusal?: Refusal; reserved?: Reservation }>;
+/** `reservedAll`: in the order of `ReserveAll`. */
+export type Decision = Readonly<{
+  events: readonly CreditsEvent[];
+  refusal?: Refusal;
+  reserved?: Reservation;
+  reservedAll?: readonly Reservation[];
+}>;
 
 /** Every event at a multiple of this revision is CreditsCarried. */
 export const CARRY_EVERY = 1_000;
@@ -159,6 +170,8 @@ const decideOne = (command: CreditsCommand, round: Round): Decision => {
   switch (command.type) {
     case 'Reserve':
       return reserve(command, round);
+    case 'ReserveAll':
+      return reserveAll(command, round);
     case 'GiveBack':
       return giveBack(command, round);
     case 'ReturnCancelled':
@@ -206,15 +219,41 @@ const reserve = ({ at, reference, cost, terms }: CommandOf<'Reserve'>, round: Ro
   const refusal = refusalOf(sums, { at, cost, terms });
   if (refusal !== undefined) return { events: [], refusal };
   const from = round.events.length;
+  const reserved = addReservation({ reference, cost }, { at, terms }, round);
+  return { events: round.events.slice(from), reserved };
+};
+
+/** Reservations of an earlier call that was cut off are not made again. */
+const reserveAll = ({ at, all, terms }: CommandOf<'ReserveAll'>, round: Round): Decision => {
+  const cost = { emails: 0, attachments: 0 };
+  for (const wanted of all) {
+    if (round.find(wanted.reference) !== undefined) continue;
+    cost.emails += wanted.cost.emails;
+    cost.attachments += wanted.cost.attachments;
+  }
+  const refusal = creditsOf(cost) === 0 ? undefined : refusalOf(round.sums, { at, cost, terms });
+  if (refusal !== undefined) return { events: [], refusal };
+  const from = round.events.length;
+  const reservedAll = all.map((wanted) => round.find(wanted.reference) ?? addReservation(wanted, { at, terms }, round));
+  return { events: round.events.slice(from), reservedAll };
+};
+
+/** Adds a reservation that the team can pay. */
+const addReservation = (
+  { reference, cost }: Wanted,
+  { at, terms }: Readonly<{ at: string; terms: Terms }>,
+  round: Round,
+): Reservation => {
   if (terms.isByCredits) signUp(round, at);
   beginMonth(round, at, terms);
+  const { month } = round.sums;
   const credits = terms.isByCredits ? creditsOf(cost) : 0;
-  const data = { at, month: sums.month, reference, emails: cost.emails, attachments: cost.attachments, credits };
+  const data = { at, month, reference, emails: cost.emails, attachments: cost.attachments, credits };
   round.add({ type: 'CreditsReserved', data });
-  const reserved = reservationOf(data, sums.events - 1);
+  const reserved = reservationOf(data, round.sums.events - 1);
   round.note(reference, reserved);
   tellThresholds(round, at, terms);
-  return { events: round.events.slice(from), reserved };
+  return reserved;
 };
 
 /** Begins the month of the clock at its first reservation. If the clock is set back, the later month goes on. */

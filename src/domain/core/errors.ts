@@ -46,6 +46,7 @@ export type ErrorCode =
   | 'EMAIL_IN_PROGRESS'
   | 'EMAIL_NOT_SCHEDULED'
   | 'EMAIL_NOT_CANCELLABLE'
+  | 'EMAILS_REFUSED'
   | 'FEEDBACK_NOT_SET_UP'
   | 'FEEDBACK_NOT_OURS'
   | 'FEEDBACK_PROVIDER_NOT_SET_UP'
@@ -154,8 +155,11 @@ export type ErrorCode =
   | 'OUTCOME_UNKNOWN'
   | 'INTERNAL_ERROR';
 
-/** One fault of a body: `field` is a path such as `to[2].email`; the empty path is the body itself. */
-export type FieldError = Readonly<{ field: string; message: string }>;
+/**
+ * One fault of a body: `field` is a path such as `to[2].email`; the empty path is the body itself. `code`: why one of
+ * several emails of a call is refused.
+ */
+export type FieldError = Readonly<{ field: string; message: string; code?: ErrorCode }>;
 
 export type ErrorDetails = Readonly<{
   errors?: readonly FieldError[];

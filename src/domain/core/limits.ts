@@ -149,6 +149,8 @@ export const defaultLimits = {
   /** Metadata filters of one list request. */
   metadataFiltersMax: 10,
   scheduledAheadDaysMax: 365,
+  /** Emails of one call that sends several. */
+  callEmailsMax: 100,
   bulkRecipientsMax: 1_000,
   /** Pairs of locale and time zone in one bulk send; the template is compiled for each pair. */
   bulkLanguagesMax: 100,

@@ -66,6 +66,14 @@ const accepted = {
   /** The constants of the team's company at acceptance. */
   company: Type.Record(text, text),
   fingerprint: optional(Fingerprint),
+  /**
+   * The email is the first one that a call with several emails and an Idempotency-Key appended: its place in the call,
+   * and the emails that were refused; the sealed part says why. Absent: it is the first of its call and none was
+   * refused, or it has no such call.
+   */
+  call: optional(
+    Type.Object({ index: Type.Integer(), refused: Type.Array(Type.Object({ index: Type.Integer(), code: text })) }),
+  ),
   /** The bulk send, and the place of the email in it; absent: the email was sent by itself. */
   batch: optional(Type.Object({ id: text, index: Type.Integer() })),
   /** When its bulk send was called, if that was before `at`: it counts from then on. Absent: it counts from `at` on. */
@@ -158,6 +166,19 @@ const Content = Type.Object({
   omitted: optional(Type.Array(Type.Object({ name: text, reason: text }))),
   /** Characters that no font has, by document; the document shows their numbers instead. Absent: none. */
   replaced: optional(Type.Array(Type.Object({ name: text, characters: Type.Array(text) }))),
+  /** Why the emails of `call.refused` were refused, in that order. */
+  refusals: optional(
+    Type.Array(
+      Type.Object({
+        message: text,
+        errors: optional(Type.Array(Type.Object({ field: text, message: text }))),
+        relatedInfo: optional(
+          Type.Record(text, Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()])),
+        ),
+        retryAfter: optional(Type.Number()),
+      }),
+    ),
+  ),
 });
 export type EmailContent = Static<typeof Content>;
 export type AddressedRecipient = Static<typeof Addressed>;

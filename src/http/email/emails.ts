@@ -1,4 +1,7 @@
-/** Routes of emails: send, list, read, retry, reschedule, cancel, delete, the timeline, and statistics of the queue. */
+/**
+ * Routes of emails: send one or several, list, read, retry, reschedule, cancel, delete, the timeline, and statistics of
+ * the queue.
+ */
 import type { HookHandlerDoneFunction } from 'fastify';
 import {
   QueueStatsSchema,
@@ -22,6 +25,7 @@ import {
   TimelineQuerySchema,
   TimelineSchema,
 } from '../../api/email.js';
+import { SendEmailsRequestSchema, SendEmailsResponseSchema } from '../../api/several-emails.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { invalid } from '../../domain/core/errors.js';
@@ -32,7 +36,13 @@ import { type Caller, isTest } from '../../commands/core/caller.js';
 import type { StoredBytes } from '../../commands/email/acceptance.js';
 import { answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
-import { bulkDeleteExamples, rescheduleExamples, retryManyExamples, sendExamples } from '../../api/examples.js';
+import {
+  bulkDeleteExamples,
+  rescheduleExamples,
+  retryManyExamples,
+  sendEmailsExamples,
+  sendExamples,
+} from '../../api/examples.js';
 import { AsOfQuerySchema, EmailCountsQuerySchema, EmailListQuerySchema } from '../../api/core/queries.js';
 import { emailIdOf } from './ids.js';
 import { nextTurn } from '../../shared/concurrency.js';
@@ -241,6 +251,43 @@ const writeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
+const sendSeveralRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/batch',
+    {
+      config: { access: 'emails:send', command: 'sendEmails', idempotent: true, examples: sendEmailsExamples },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      schema: {
+        summary: 'Send several different emails',
+        description: `Up to ${deps.limits.callEmailsMax} emails, each with its own template or content and its own result. An email that is refused leaves the others alone; with \`allOrNone\` it refuses the call. 201 where an email was accepted, else 200, also with \`dryRun\`.`,
+        operationId: 'sendEmails',
+        tags: ['Emails'],
+        body: SendEmailsRequestSchema,
+        response: {
+          200: SendEmailsResponseSchema,
+          201: SendEmailsResponseSchema,
+        },
+      },
+    },
+    async (request, reply) => {
+      if (request.isLargeBody) await nextTurn();
+      const caller = callerOf(request);
+      if (request.body.dryRun === true) {
+        reply.code(200);
+        return deps.commands.dryRunEmails(caller, request.body);
+      }
+      const answer = await deps.commands.sendEmails(
+        caller,
+        request.body,
+        idempotencyOf(request),
+        storedBytesOf(deps, caller),
+      );
+      reply.code(answer.body.accepted > 0 ? 201 : 200);
+      return answered(reply, answer);
+    },
+  );
+};
+
 const rescheduleAndCancelRoutes = (app: App, deps: Deps): void => {
   app.patch(
     '/api/emails/:id',
@@ -354,6 +401,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
 /** Registers the routes under /api/emails. */
 export const emailRoutes = (app: App, deps: Deps): void => {
   writeRoutes(app, deps);
+  sendSeveralRoute(app, deps);
   rescheduleAndCancelRoutes(app, deps);
   retryManyRoute(app, deps);
   readRoutes(app, deps);
