@@ -95,6 +95,11 @@ user
   .description('print the token by which the first user registers, who owns the first team')
   .action(async () => (await import('./cli/people.js')).showFirstToken());
 user
+  .command('link')
+  .description('print a link that signs a user in once, within the hour, who then chooses a password')
+  .argument('<who>', 'address or id of the user')
+  .action(async (who: string) => (await import('./cli/people.js')).link(who));
+user
   .command('erase')
   .description('erase a user: out of all teams, sessions and grants ended, address, name and password destroyed')
   .argument('<who>', 'address or id of the user')

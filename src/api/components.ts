@@ -216,6 +216,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
     name: 'RegisteredUser',
     text: 'The user as registered, and whether a mail went out to confirm the address.',
   },
+  FollowSignInLinkRequest: 'The token of a one-time link, and the code of a second factor where one is set.',
   LoginRequest: 'Address and password, and the code of a second factor where one is set.',
   RefreshRequest: 'The refresh token; without one, that of the cookie.',
   UserRecord: { name: 'User', text: 'A user, as they see themselves.' },

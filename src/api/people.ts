@@ -76,6 +76,16 @@ export const LoginRequestSchema = Type.Object(
   closed,
 );
 
+export const FollowSignInLinkRequestSchema = Type.Object(
+  {
+    token: Type.String({ minLength: 1, maxLength: 256, description: 'What stands behind the # of the link' }),
+    code: Type.Optional(Code),
+  },
+  closed,
+);
+
+export type FollowSignInLinkRequest = Static<typeof FollowSignInLinkRequestSchema>;
+
 type LoginRequest = Static<typeof LoginRequestSchema>;
 
 export const RefreshRequestSchema = Type.Object(
@@ -97,6 +107,12 @@ export const UserRecordSchema = Type.Object(
     emailVerified: Type.Boolean(),
     secondFactor: Type.Boolean({ description: 'Whether a code is asked for at each sign-in' }),
     createdAt: Time,
+    mayChoosePassword: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'You came by a one-time link: POST /api/auth/password/change takes a new password without the current one',
+      }),
+    ),
   },
   closed,
 );
@@ -172,7 +188,13 @@ export type WithCodeRequest = Static<typeof WithCodeRequestSchema>;
 
 export const ChangePasswordRequestSchema = Type.Object(
   {
-    currentPassword: Password,
+    currentPassword: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.passwordCharsMax,
+        description: 'Not needed once in a session that began by a one-time link',
+      }),
+    ),
     newPassword: NewPassword,
   },
   closed,
@@ -314,6 +336,12 @@ export const authExamples = {
     browser: {
       summary: 'For a page in a browser',
       value: { email, password, session: 'cookie' } satisfies LoginRequest,
+    },
+  },
+  followLink: {
+    token: {
+      summary: 'The token of a link',
+      value: { token: 'A'.repeat(65) } satisfies FollowSignInLinkRequest,
     },
   },
   refresh: {

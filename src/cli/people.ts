@@ -4,6 +4,7 @@ import { eraseUser, type PersonTraces } from '../commands/people/erasure.js';
 import type { MailedTo } from '../commands/email/service-mails.js';
 import { ownerOf, signInAddress } from '../commands/access/users.js';
 import { firstUserToken, teamWithoutOwner } from '../commands/people/registration.js';
+import { makeSignInLink, signInLink } from '../commands/people/sign-in-links.js';
 import type { EventType } from '../domain/events.js';
 import {
   assertDefined,
@@ -21,7 +22,9 @@ import {
   type TeamId,
   type UserId,
 } from '../domain/core/ids.js';
+import type { Cause } from '../event-log/event-log.js';
 import { isoTime } from '../domain/core/time.js';
+import { readConfig } from '../service/settings/config.js';
 import { print } from './core/output.js';
 import { withTeam } from './core/engine.js';
 
@@ -32,21 +35,36 @@ export const showFirstToken = (): Promise<void> =>
     print(firstUserToken(engine.keys));
   });
 
+/** Beside a running server too. The event names the command line as the actor. */
+export const link = (who: string): Promise<void> =>
+  withTeam(async (engine) => {
+    const id = await userNamed(engine, who);
+    print(signInLink(readConfig().publicUrl, await makeSignInLink(engine, id, causeOfOperator(engine))));
+  });
+
 /** Beside a running server too, which knows at once; and once more where it was broken off. */
 export const erase = (who: string): Promise<void> =>
   withTeam(async (engine) => {
-    const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
-    if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
-    const cause = {
-      teamId: NO_TEAM,
-      actor: 'cli',
-      correlationId: 'cli',
-      causationId: 'cli',
-      at: isoTime(engine.clock.now()),
-    };
+    const id = await userNamed(engine, who);
+    const cause = causeOfOperator(engine);
     await eraseUser(engine, id, (userId, mailed) => tracesInLog(engine, userId, mailed), cause);
     print(`The user ${id} is erased: out of all teams, with all sessions, and nothing personal is left in the log.`);
   });
+
+/** In: an address or the id of a user. */
+const userNamed = async (engine: CommandNeeds, who: string): Promise<UserId> => {
+  const id = parseUserId(who) ?? (await ownerOf(engine, signInAddress(engine, who).addressId));
+  if (id === undefined) throw new Error(`${who} is neither the address nor the id of a user`);
+  return id;
+};
+
+const causeOfOperator = ({ clock }: Pick<CommandNeeds, 'clock'>): Cause => ({
+  teamId: NO_TEAM,
+  actor: 'cli',
+  correlationId: 'cli',
+  causationId: 'cli',
+  at: isoTime(clock.now()),
+});
 
 const TRACES: readonly EventType[] = [
   'MemberAdded',

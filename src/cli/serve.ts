@@ -1,6 +1,7 @@
 /** `sealpost serve`: starts everything, says where to look, and stops in good order when asked to. */
 import { CLOSED_WITHIN_MS, startApp, type App } from '../service/app.js';
 import { readServeConfig, type Config } from '../service/settings/config.js';
+import { signInLink } from '../commands/people/sign-in-links.js';
 import { mailboxLink } from '../service/mailbox.js';
 import { readSampleCall } from '../service/samples.js';
 import { assertMayFound } from './core/engine.js';
@@ -51,12 +52,17 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
     if (port !== undefined) print(`  Mail by SMTP   ${isTls ? 'smtps' : 'smtp'}://${config.submission?.host}:${port}`);
   }
   if (address === undefined) return;
+  if (hasDashboard(app)) await app.showFirstLink((token) => print(`  Dashboard      ${signInLink(base, token)}`));
   print('');
   await app.showFirstKey((key) => showKey(base, key, link));
   await app.showFirstUserToken((token) =>
     print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`),
   );
 };
+
+/** Whether the page is served that the link of the first user opens. */
+const hasDashboard = ({ server }: App): boolean =>
+  ['/app/start', '/app/*'].some((url) => server.hasRoute({ method: 'GET', url }));
 
 /**
  * Collects the garbage of the start and gives its pages back to the system: some 20 MB, which V8 keeps otherwise.

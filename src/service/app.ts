@@ -20,6 +20,7 @@ import {
 import { openFirstKeyFile } from '../adapters/keys/key-files.js';
 import { showFirstKey } from '../commands/ops/first-start.js';
 import { showFirstUserToken } from '../commands/people/registration.js';
+import { showFirstLink } from '../commands/people/sign-in-links.js';
 import { makeCommands, openOAuth } from '../commands/index.js';
 import { openAuditExport } from '../commands/audit/export.js';
 import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
@@ -102,6 +103,8 @@ export type App = Readonly<{
    * then.
    */
   showFirstUserToken: (show: (token: string) => void) => Promise<void>;
+  /** Shows the token of the link by which the first user signs in, on loopback and as long as there is none. */
+  showFirstLink: (show: (token: string) => void) => Promise<void>;
   /** The token of the link that opens the built-in mailbox; undefined if mail goes to a relay. */
   mailboxToken: string | undefined;
   /** The port of the metrics; undefined: none. */
@@ -287,6 +290,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     showFirstKey: (show) => showFirstKey(engine, pendingKey, show),
     showFirstUserToken: (show) =>
       showFirstUserToken(engine, openFirstKeyFile(join(config.dataDir, 'first-user-token')), show),
+    showFirstLink: (show) => showFirstLink(engine, show),
     mailboxToken: resources.mailboxToken,
     metricsPort: metrics.port(),
     inboundSmtpPort: resources.inboundSmtpPort,

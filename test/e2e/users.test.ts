@@ -67,6 +67,40 @@ void t.test('the first user on loopback owns the first team, and works in it', a
   t.match(await app.call('GET', '/api/users/me'), { status: 403, body: { code: 'FORBIDDEN' } }, 'a key is nobody');
 });
 
+void t.test('on loopback the first user comes by the link of the terminal, and has cookies and a team', async (t) => {
+  const app = await open(t);
+  const shown: string[] = [];
+  await app.showFirstLink((token) => shown.push(token));
+  const [token = ''] = shown;
+  const asBrowser = async (method: 'GET' | 'POST', url: string, payload?: object, headers = {}) => {
+    const answer = await app.server.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>(), cookies: answer.cookies };
+  };
+  const follow = (body: object, headers = {}) => asBrowser('POST', '/api/auth/link', body, headers);
+  t.match(await follow({ token: `${token}0` }), { status: 400, body: { code: 'LINK_INVALID' } });
+  t.match(await follow({ token }, { origin: 'https://evil.example' }), {
+    status: 403,
+    body: { code: 'CSRF_REJECTED' },
+  });
+  const { status, body, cookies } = await follow({ token });
+  t.equal(status, 200);
+  t.strictSame(Object.keys(body).sort(), ['csrfToken', 'expiresIn', 'sessionId', 'user'], 'no token for scripts');
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+  const own = { cookie, 'x-csrf-token': String(body['csrfToken']) };
+  t.match(await asBrowser('GET', '/api/teams', undefined, own), { body: { data: [{ role: 'owner' }] } });
+  t.equal((await asBrowser('GET', '/api/emails', undefined, own)).status, 200);
+  const me = await asBrowser('GET', '/api/users/me', undefined, own);
+  t.match(me.body, { name: 'Owner', mayChoosePassword: true });
+  const change = (newPassword: string) => asBrowser('POST', '/api/auth/password/change', { newPassword }, own);
+  t.match(await change('password2026'), { status: 400 });
+  t.equal((await change(PASSWORD)).status, 200);
+  t.match(await change('two herons on a roof'), { status: 400, body: { errors: [{ field: 'currentPassword' }] } });
+  t.match(await follow({ token }), { status: 400, body: { code: 'LINK_INVALID' } }, 'it is good once');
+  shown.length = 0;
+  await app.showFirstLink((more) => shown.push(more));
+  t.strictSame(shown, [], 'and no other is shown');
+});
+
 void t.test('beyond loopback the first user needs the token of the terminal', async (t) => {
   const app = await open(t, { SEALPOST_PUBLIC_URL: 'https://mail.example.com', SEALPOST_SMTP_URL: 'mailbox:' });
   const attempt = (token?: string) =>

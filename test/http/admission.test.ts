@@ -26,7 +26,7 @@ const isEntrance = (path: string): boolean =>
   path === '/api/auth/oidc' ||
   path === '/api/auth/oidc/:provider/start' ||
   path === '/api/auth/oidc/:provider/callback' ||
-  /^\/api\/auth\/(?:register|login|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(
+  /^\/api\/auth\/(?:register|login|link|refresh|verify|verify\/resend|password\/forgot|password\/reset|email\/confirm)$/.test(
     path,
   );
 

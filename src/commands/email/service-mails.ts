@@ -22,7 +22,7 @@ import type { Cause } from '../../event-log/event-log.js';
 import { sendConfidential } from './send.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Recipient } from '../../domain/mime/address.js';
-import type { User } from '../../domain/people/user.js';
+import { FIRST_USER_ADDRESS, type User } from '../../domain/people/user.js';
 
 /** Each has a template with the slug `account-<kind>`. */
 export const accountMailKinds = [
@@ -73,13 +73,15 @@ const LOOK_EVERY_MS = 500;
 
 /**
  * Sends a mail from a template of the first team, which neither pays for it nor sees its content. Its sender is that of
- * the service, not of the team. Rejects as a send call does.
+ * the service, not of the team. Sends none to the first user by a link, who has no address yet. Rejects as a send call
+ * does.
  */
 export const sendAccountMail = async (
   deps: EmailNeeds,
   { kind, to, variables, id }: AccountMail,
   cause: Cause,
 ): Promise<void> => {
+  if (to.email === FIRST_USER_ADDRESS) return;
   const teamId = await firstTeam(deps);
   if (teamId === undefined) throw new Error('there is no first team, which sends the mails of accounts');
   const caller = systemCaller(teamId, 'system', cause.correlationId);

@@ -45,6 +45,7 @@ import {
   revokeSession,
   revokeOtherSessions,
 } from './sessions.js';
+import { signInByLink, signInLinkBucket } from './sign-in-links.js';
 import { getOwnUser, updateOwnUser, getUser } from './users.js';
 
 /** A signed-in person confirms the password. */
@@ -83,6 +84,11 @@ export const peopleCommands = {
       ...writeCodes,
     ],
   },
+  signInByLink: {
+    run: signInByLink,
+    codes: ['LINK_INVALID', 'CODE_REQUIRED', 'INVALID_CODE', 'RATE_LIMIT_EXCEEDED', ...writeCodes],
+  },
+  signInLinkBucket: { run: signInLinkBucket, codes: ['LINK_INVALID'] },
   refresh: { run: refresh, codes: ['INVALID_TOKEN', 'SESSION_ENDED', ...writeCodes] },
   logout: { run: logout, codes: writeCodes },
   ownLoginBucket: { run: ownLoginBucket, codes: ['USER_NOT_FOUND'] },

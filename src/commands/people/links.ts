@@ -26,7 +26,7 @@ import {
 import { makeVerifyLink, sendVerifyMail } from './registration.js';
 import type { Cause } from '../../event-log/event-log.js';
 
-type LinkUse = 'verify' | 'reset' | 'address';
+type LinkUse = 'verify' | 'reset' | 'address' | 'sign-in';
 
 type KnownPerson = Readonly<{ userId: UserId; user: User; cause: Cause }>;
 
@@ -184,7 +184,7 @@ export const sendVerifyLink = async (deps: TeamNeeds, email: string, from: Reque
  * The person of a link. The link is checked here, before a password is hashed, and again when it is followed. Rejects
  * with LINK_INVALID.
  */
-const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
+export const openLink = async (deps: TeamNeeds, token: string, use: LinkUse) => {
   const read = readLink(token);
   if (read === undefined) throw linkInvalid();
   const { state: user } = await loadState(deps.eventLog, userStream(read.userId), userDecider);

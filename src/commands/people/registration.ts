@@ -158,13 +158,7 @@ const registerFirst = async (
   const userId = await makeUser(deps, request, { isVerified: true, from });
   const cause = personalCause(deps, userId, from);
   try {
-    await handle(
-      deps.eventLog,
-      teamStream(teamId),
-      teamDecider,
-      { type: 'TakeOver', at: cause.at, userId },
-      { ...cause, teamId },
-    );
+    await takeOver(deps, teamId, userId, cause);
   } catch (fault) {
     // After any other fault the user stays: the append may have succeeded, and made them the owner.
     if (fault instanceof DomainError) await removeUser(deps, userId, request.email, cause);
@@ -175,6 +169,12 @@ const registerFirst = async (
     emailVerified: true,
     message: 'You own the first team. Sign in by POST /api/auth/login.',
   };
+};
+
+/** Makes the user the owner of the first team. Rejects with REGISTRATION_CLOSED if somebody was ever in it. */
+export const takeOver = async (deps: TeamNeeds, teamId: TeamId, userId: UserId, cause: Cause): Promise<void> => {
+  const command = { type: 'TakeOver', at: cause.at, userId } as const;
+  await handle(deps.eventLog, teamStream(teamId), teamDecider, command, { ...cause, teamId });
 };
 
 /**
@@ -303,7 +303,7 @@ export const removeUser = async (deps: TeamNeeds, userId: UserId, email: string,
   await releaseAddress(deps, signInAddress(deps, email).addressId, userId, cause);
 };
 
-const isSame = (given: string, expected: string): boolean =>
+export const isSame = (given: string, expected: string): boolean =>
   given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 
 export const registrationClosed = (why: string): DomainError => new DomainError('REGISTRATION_CLOSED', why);

@@ -22,6 +22,7 @@ import {
   deviceOf,
   networkOf,
   knowsPlace,
+  mayChoosePassword,
   newPlacesOn,
   type User,
   normalPassword,
@@ -34,9 +35,9 @@ import { makeAccessToken, type TokenOf } from '../access/tokens.js';
 import { type Caller, withRefusedUser, causeOf } from '../core/caller.js';
 import { finishJoining } from '../teams/invitations.js';
 import { isoTime } from '../../domain/core/time.js';
-import { assertSecondFactor, askingSession, assertOwnPassword } from './credentials.js';
+import { assertSecondFactor, askingSession, assertOwnPassword, ownSession } from './credentials.js';
 import type { Tokens, SignedIn, SessionRecord, ChangePasswordRequest } from '../../api/people.js';
-import { DomainError } from '../../domain/core/errors.js';
+import { DomainError, invalid } from '../../domain/core/errors.js';
 import {
   makeRefreshToken,
   readRefreshToken,
@@ -57,8 +58,14 @@ export type RequestFrom = string | CalledFrom;
 
 export type Credentials = Readonly<{ email: string; password: string; code?: string | undefined }>;
 
-/** `provider`: by which the person signed in; absent: by their password. */
-type SessionStart = Readonly<{ userId: UserId; user: User; secondFactor: boolean; provider?: string }>;
+/** `provider`: by which the person signed in. `byLink`: by a one-time link. Neither: by their password. */
+type SessionStart = Readonly<{
+  userId: UserId;
+  user: User;
+  secondFactor: boolean;
+  provider?: string;
+  byLink?: true;
+}>;
 
 type OpenSession = Readonly<{ userId: UserId; sessionId: SessionId; session: NonNullable<SessionState> }>;
 
@@ -113,7 +120,7 @@ export const login = async (
 /** Begins a new session for each sign-in, whatever session the caller had before. */
 export const startSession = async (
   deps: TeamNeeds,
-  { userId, user, secondFactor, provider }: SessionStart,
+  { userId, user, secondFactor, provider, byLink }: SessionStart,
   from: CalledFrom,
 ): Promise<SignedIn> => {
   const sessionId = sessionIdOf(deps.ids.bytes(16));
@@ -128,6 +135,7 @@ export const startSession = async (
     expiresAt: expiryOf(deps, cause.at),
     secondFactor,
     ...(provider === undefined ? {} : { provider }),
+    ...(byLink === undefined ? {} : { byLink }),
   };
   const command = { type: 'StartSession' as const, started, from: { ipAddress, userAgent } };
   await handle(deps.eventLog, sessionStream(sessionId), sessionDecider, command, cause);
@@ -255,8 +263,8 @@ export const revokeOtherSessions = async (deps: TeamNeeds, caller: Caller, sessi
 };
 
 /**
- * All other sessions end. Rejects with INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was
- * changed meanwhile.
+ * All other sessions end. `currentPassword` is not needed in a session that began by a one-time link. Rejects with
+ * INVALID_CREDENTIALS, VALIDATION_ERROR, and CONFLICT where the password was changed meanwhile.
  */
 export const changePassword = async (
   deps: TeamNeeds,
@@ -266,7 +274,10 @@ export const changePassword = async (
 ): Promise<void> => {
   const id = personOf(caller);
   assertPassword('newPassword', newPassword, deps.people.passwords.isCommon);
-  const user = await assertOwnPassword(deps, id, currentPassword);
+  const user =
+    currentPassword === undefined
+      ? await assertCameByLink(deps, caller)
+      : await assertOwnPassword(deps, id, currentPassword);
   const before = user.passwordHash;
   const cause = ownCause(deps, caller);
   const passwordHash = await deps.people.passwords.hash(normalPassword(newPassword));
@@ -275,6 +286,14 @@ export const changePassword = async (
   await changeUser(deps, id, { type: 'ChangePassword', at: cause.at, session, before, passwordHash }, cause);
   await deps.whenHeldEverywhere();
   if (sessionsOf !== undefined) await recordEnds(deps, id, await sessionsOf(id), cause);
+};
+
+/** Rejects with VALIDATION_ERROR unless the person may choose a password without giving the one of before. */
+const assertCameByLink = async (deps: TeamNeeds, caller: Caller): Promise<User> => {
+  const user = await loadUser(deps, personOf(caller));
+  const { state: session } = await deps.session(sessionStream(ownSession(caller)));
+  if (!mayChoosePassword(user, session)) throw invalid('request body', 'currentPassword', 'is missing');
+  return user;
 };
 
 /** Records in each session that its person ended all of them, and destroys the address and program it was used from. */

@@ -7,6 +7,7 @@ import { WrongExpectedRevision } from '../../domain/core/errors.js';
 import {
   assertDefined,
   parseUserId,
+  sessionStream,
   userAddressStream,
   userStream,
   type UserId,
@@ -14,7 +15,7 @@ import {
   teamStream,
   type TeamId,
 } from '../../domain/core/ids.js';
-import { type User, userNotFound } from '../../domain/people/user.js';
+import { mayChoosePassword, type User, userNotFound } from '../../domain/people/user.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { UserRecord, Colleague, UpdateUserRequest } from '../../api/people.js';
 import { causeOf, type Caller } from '../core/caller.js';
@@ -100,7 +101,11 @@ export const ownCause = (deps: TeamNeeds, caller: Caller): Cause => causeOf(deps
 
 export const getOwnUser = async (deps: TeamNeeds, caller: Caller): Promise<UserRecord> => {
   const id = personOf(caller);
-  return userRecordOf(id, await loadUser(deps, id));
+  const user = await loadUser(deps, id);
+  const sessionId = caller.user?.sessionId;
+  const session = sessionId === undefined ? undefined : (await deps.session(sessionStream(sessionId))).state;
+  const record = userRecordOf(id, user);
+  return mayChoosePassword(user, session) ? { ...record, mayChoosePassword: true } : record;
 };
 
 export const updateOwnUser = async (

@@ -29,6 +29,7 @@ const peopleLimits = {
   accessTokensKept: 10_000,
   verifyLinkMs: 24 * 3_600_000,
   resetLinkMs: 3_600_000,
+  signInLinkMs: 3_600_000,
   changeLinkMs: 24 * 3_600_000,
   recoveryCodes: 10,
   /** A prepared second factor must be confirmed within this time. */

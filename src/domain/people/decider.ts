@@ -65,6 +65,8 @@ export type UserCommand = Readonly<{ at: string }> &
     /** No link is made if the person has another address by then: it would go to the old one. */
     | { type: 'MakeResetLink'; hash: string; expiresAt: string; addressId: string }
     | { type: 'MakeVerifyLink'; hash: string; expiresAt: string }
+    | { type: 'MakeSignInLink'; hash: string; expiresAt: string }
+    | { type: 'FollowSignInLink'; hash: string }
     /**
      * An invitation that went to the address proves it. `replacedBy`: absent if the given password is that of the user.
      */
@@ -172,6 +174,16 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
     }
     case 'MakeVerifyLink':
       return user === undefined || user.isErased || user.isVerified ? [] : [verifyLink(command)];
+    case 'MakeSignInLink': {
+      // Anybody may have registered an address that is not verified, with a password of theirs.
+      if (!livingUser(user).isVerified)
+        throw new DomainError('ADDRESS_NOT_VERIFIED', 'This user has not verified the address yet.');
+      const { hash, expiresAt } = command;
+      return [{ type: 'UserSignInLinkMade', data: { at, hash, expiresAt } }];
+    }
+    case 'FollowSignInLink':
+      assertLink(user?.links['sign-in'], command.hash, at);
+      return [{ type: 'UserSignInLinkFollowed', data: { at } }];
     case 'VerifyByInvitation': {
       const { replacedBy } = command;
       if (user === undefined || user.isErased || (user.isVerified && replacedBy !== undefined)) throw addressTaken();

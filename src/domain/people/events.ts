@@ -8,7 +8,7 @@ import { event, type EventDefinitions, type EventsOf } from '../core/event.js';
 export const sessionEvents = {
   /**
    * `epoch`: how often all sessions of the person had been ended before. `hash`: SHA-256 (hex) of the refresh token.
-   * `provider`: the id of the sign-in provider, if the person signed in by one.
+   * `provider`: the id of the sign-in provider, if the person signed in by one. `byLink`: by a one-time link.
    */
   SessionStarted: event({
     data: Type.Object({
@@ -19,15 +19,18 @@ export const sessionEvents = {
       expiresAt: text,
       secondFactor: Type.Boolean(),
       provider: Type.Optional(text),
+      byLink: Type.Optional(Type.Literal(true)),
     }),
     sealed: Type.Object({ ipAddress: text, userAgent: text }),
     audit: {
       category: 'authentication',
       action: 'session.started',
-      detail: ({ secondFactor, provider }) =>
-        [...(provider === undefined ? [] : [`by ${provider}`]), ...(secondFactor ? ['second factor'] : [])].join(
-          ', ',
-        ) || null,
+      detail: ({ secondFactor, provider, byLink }) =>
+        [
+          ...(provider === undefined ? [] : [`by ${provider}`]),
+          ...(byLink === undefined ? [] : ['by a link']),
+          ...(secondFactor ? ['second factor'] : []),
+        ].join(', ') || null,
     },
   }),
   SessionRefreshed: { data: Type.Object({ at: text, hash: text, expiresAt: text }) },
@@ -80,6 +83,15 @@ export const userEvents = {
       action: ({ use }) => (use === 'reset' ? 'password.reset_asked' : 'address.link_sent'),
     },
   }),
+  /** The operator made a link that signs the person in once; the one before it ends. */
+  UserSignInLinkMade: {
+    data: Link,
+    audit: { category: 'authentication', action: 'sign_in_link.made' },
+  },
+  UserSignInLinkFollowed: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'authentication', action: 'sign_in_link.followed' },
+  },
   UserAddressVerified: {
     data: Type.Object({ at: text }),
     audit: { category: 'authentication', action: 'address.verified' },

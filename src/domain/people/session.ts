@@ -17,6 +17,8 @@ export type Session = Readonly<{
   expiresAt: string;
   /** Whether a code of the second factor was given in this session. */
   secondFactor: boolean;
+  /** Whether it began by a one-time link. */
+  byLink: boolean;
   ended: EndReason | undefined;
   ipAddress: string | undefined;
   userAgent: string | undefined;
@@ -92,7 +94,7 @@ const decide = (command: SessionCommand, session: SessionState): readonly Sessio
 const evolve = (session: SessionState, event: SessionEvent): SessionState => {
   switch (event.type) {
     case 'SessionStarted': {
-      const { at, userId, epoch, hash, expiresAt, secondFactor } = event.data;
+      const { at, userId, epoch, hash, expiresAt, secondFactor, byLink = false } = event.data;
       return {
         userId,
         epoch,
@@ -101,6 +103,7 @@ const evolve = (session: SessionState, event: SessionEvent): SessionState => {
         hash,
         expiresAt,
         secondFactor,
+        byLink,
         ended: undefined,
         ipAddress: event.sealed?.ipAddress,
         userAgent: event.sealed?.userAgent,

@@ -14,6 +14,14 @@ export const registrations = ['open', 'invited', 'closed'] as const;
 
 export type Registration = (typeof registrations)[number];
 
+type LinkUse = 'verify' | 'reset' | 'sign-in';
+
+/**
+ * The address of a first user who came by the link of the terminal, until they choose another. No mail is sent to it:
+ * `localhost` is no host of the internet (RFC 6761, section 6.3).
+ */
+export const FIRST_USER_ADDRESS = 'owner@sealpost.localhost';
+
 /** Stored form of a link in a mail. */
 type Link = Readonly<{ hash: string; expiresAt: string }>;
 
@@ -40,11 +48,13 @@ export type User = Readonly<{
   invitation: string | undefined;
   /** How often all sessions were ended. Every session of an earlier epoch has ended, except `keptSession`. */
   epoch: number;
+  /** The epoch that began when the password was last changed; 0 if it is the first one. */
+  passwordEpoch: number;
   /** The session that went on when all others were ended. */
   keptSession: string | undefined;
   /** Why all sessions were last ended. */
   endedBy: Extract<EndReason, 'password' | 'revoked' | 'erased'> | undefined;
-  links: Readonly<Partial<Record<'verify' | 'reset', Link>>>;
+  links: Readonly<Partial<Record<LinkUse, Link>>>;
   nextAddress: (Link & Readonly<{ addressId: string; email: string | undefined }>) | undefined;
   /** A second factor that is not asked for yet. */
   prepared: Readonly<{ secret: string | undefined; at: string }> | undefined;
@@ -106,6 +116,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       registeredAt: event.data.at,
       invitation: event.data.invitation,
       epoch: 0,
+      passwordEpoch: 0,
       keptSession: undefined,
       endedBy: undefined,
       links: {},
@@ -127,6 +138,12 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
       const { use, hash, expiresAt } = event.data;
       return { ...user, links: { ...user.links, [use]: { hash, expiresAt } } };
     }
+    case 'UserSignInLinkMade': {
+      const { hash, expiresAt } = event.data;
+      return { ...user, links: { ...user.links, 'sign-in': { hash, expiresAt } } };
+    }
+    case 'UserSignInLinkFollowed':
+      return { ...user, links: withoutLink(user.links, 'sign-in') };
     case 'UserAddressVerified':
       return { ...user, isVerified: true, links: withoutLink(user.links, 'verify') };
     case 'UserAddressChangeAsked': {
@@ -150,7 +167,12 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
       if (event.data.reason === 'rehashed') return changed;
       // The other address may have been requested by somebody who knew the old password: that request is void.
       return withSessionsEnded(
-        { ...changed, links: withoutLink(user.links, 'reset'), nextAddress: undefined },
+        {
+          ...changed,
+          passwordEpoch: user.epoch + 1,
+          links: withoutLink(withoutLink(user.links, 'reset'), 'sign-in'),
+          nextAddress: undefined,
+        },
         'password',
         event.data.keptSession,
       );
@@ -222,7 +244,7 @@ const withSessionsEnded = (user: User, endedBy: NonNullable<User['endedBy']>, ke
   endedBy,
 });
 
-const withoutLink = (links: User['links'], use: 'verify' | 'reset'): User['links'] => {
+const withoutLink = (links: User['links'], use: LinkUse): User['links'] => {
   const { [use]: _, ...others } = links;
   return others;
 };
@@ -241,6 +263,15 @@ export const newPlacesOn = ({ newPlaces }: User, at: string): number =>
   newPlaces.day === dayOf(at) ? newPlaces.count : 0;
 
 const dayOf = (at: string): string => at.slice(0, 10);
+
+/**
+ * Whether the person may choose a password without knowing the one of before, in a session that began by a one-time link:
+ * once.
+ */
+export const mayChoosePassword = (
+  user: Pick<User, 'passwordEpoch'>,
+  session: Readonly<{ byLink: boolean; epoch: number }> | undefined,
+): boolean => session?.byLink === true && session.epoch >= user.passwordEpoch;
 
 /** Whether a session that began under that epoch goes on. */
 export const holdsSession = (user: User, sessionId: string, epoch: number): boolean =>

@@ -3,6 +3,7 @@
  */
 import {
   DoneSchema,
+  FollowSignInLinkRequestSchema,
   GivenSessionSchema,
   GivenTokensSchema,
   JsonWebKeysSchema,
@@ -15,9 +16,9 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined, parseSessionId } from '../../domain/core/ids.js';
-import { callerOf, type App, type HttpDeps } from '../server/context.js';
+import { callerOf, OWN_WRITES_WAIT_MS, type App, type HttpDeps } from '../server/context.js';
 import { bodyMayBeAbsent, calledFrom } from '../server/headers.js';
-import { countLogin } from '../server/rates.js';
+import { countLogin, countSignInLink } from '../server/rates.js';
 import {
   accessCookie,
   assertMeant,
@@ -80,6 +81,7 @@ const registerRoute = (app: App, deps: Deps): void => {
 
 const sessionRoutes = (app: App, deps: Deps): void => {
   loginRoute(app, deps);
+  linkRoute(app, deps);
   refreshRoute(app, deps);
   app.post(
     '/api/auth/logout',
@@ -123,6 +125,38 @@ const loginRoute = (app: App, deps: Deps): void => {
       // Each sign-in begins a new session, whatever cookies the caller sends.
       const signedIn = await deps.commands.login(credentials, calledFrom(request), deps.queries.teamsOfUser);
       return session === 'cookie' ? inCookies(deps, reply, signedIn) : signedIn;
+    },
+  );
+};
+
+const linkRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/auth/link',
+    {
+      config: {
+        access,
+        command: 'signInByLink',
+        codes: ['LOGIN_PAUSED', 'CSRF_REJECTED'],
+        examples: authExamples.followLink,
+      },
+      schema: {
+        summary: 'Sign in by a one-time link',
+        description:
+          'The link of `sealpost serve` makes the first user, that of `sealpost user link` is for a person who lost the password. The tokens go into cookies. In this session `POST /api/auth/password/change` takes a password without the current one.',
+        operationId: 'signInByLink',
+        tags,
+        body: FollowSignInLinkRequestSchema,
+        response: { 200: GivenSessionSchema },
+      },
+    },
+    async (request, reply) => {
+      assertOwnPage(request, deps);
+      await countSignInLink(deps, request, request.body.token);
+      const { commands, queries } = deps;
+      const { signedIn, team } = await commands.signInByLink(request.body, calledFrom(request), queries.teamsOfUser);
+      // The page asks for the teams next.
+      if (team !== undefined) await queries.awaitOwnWrites(team, OWN_WRITES_WAIT_MS);
+      return inCookies(deps, reply, signedIn);
     },
   );
 };

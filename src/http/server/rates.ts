@@ -141,6 +141,10 @@ export const countOwnAttempt = async (
 export const countLinkAttempt = async (deps: Deps, request: RemoteRequest, token: string): Promise<void> =>
   countAttempt(deps, request, await deps.commands.addressLinkBucket(token));
 
+/** Counts an attempt to sign in by a one-time link. Rejects with LINK_INVALID and LOGIN_PAUSED. */
+export const countSignInLink = async (deps: Deps, request: RemoteRequest, token: string): Promise<void> =>
+  countAttempt(deps, request, await deps.commands.signInLinkBucket(token));
+
 /**
  * Counts in windows of three kinds, each full window followed by a longer one: the account as one network tries it, so
  * that an attacker does not lock out the owner, who comes from another network; everything from the network; and with
