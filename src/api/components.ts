@@ -23,6 +23,7 @@ import * as severalEmails from './several-emails.js';
 import * as teams from './teams.js';
 import type { TemplateKind } from './templates/json-schema.js';
 import * as templates from './templates/templates.js';
+import * as unsaved from './templates/unsaved.js';
 import * as webhooks from './webhooks.js';
 
 /** The files whose exported schemas are components. */
@@ -44,6 +45,7 @@ export const schemaFiles = [
   severalEmails,
   teams,
   templates,
+  unsaved,
   webhooks,
 ] as const;
 
@@ -114,6 +116,14 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   PreviewRequest: 'Variables and language for the preview of an email template.',
   PreviewLink: 'A link that shows a preview in a browser for a while.',
   PreviewResponse: { name: 'TemplatePreview', text: 'The mail as it would be sent.' },
+  PreviewUnsavedTemplateRequest: 'An email template that is not saved, with variables and language for its preview.',
+  PreviewUnsavedBlockRequest: 'A block that is not saved, with variables and language for its preview.',
+  PreviewUnsavedAttachmentRequest:
+    'An attachment template that is not saved, with variables and language for its preview.',
+  UnsavedTemplatePreview: 'The mail of a template that is not saved, as far as it can be shown, and what is wrong.',
+  UnsavedBlockPreview: 'A mail with a block that is not saved, as far as it can be shown, and what is wrong.',
+  UnsavedDocumentPreview:
+    'The document of an attachment template that is not saved, as far as it can be shown, and what is wrong.',
   CreateAssetRequest: 'A file for the gallery, in base64.',
   AssetRecord: { name: 'Asset', text: 'A file of the gallery.' },
   CreateAttachmentTemplateRequest: {

@@ -322,6 +322,73 @@ export const previewExamples: Examples = {
   defaults: { summary: 'The draft with default values', value: { version: 'draft' } },
 };
 
+export const unsavedTemplateExamples: Examples = {
+  writing: {
+    summary: 'A template whose button has no address yet',
+    value: {
+      template: {
+        name: 'Welcome',
+        subject: 'Welcome, {{name}}',
+        variables: [{ name: 'name', type: 'string', defaultValue: 'Ada' }],
+        schema: {
+          sections: [
+            {
+              id: 'main',
+              type: 'main',
+              components: [
+                { id: 'greeting', type: 'rich-text', content: '<p>Hello {{name}}</p>' },
+                { id: 'start', type: 'button', content: 'Start', props: {} },
+              ],
+            },
+          ],
+        },
+      },
+      marks: true,
+    },
+  },
+};
+
+export const unsavedBlockExamples: Examples = {
+  footer: {
+    summary: 'A block with the address of the company',
+    value: {
+      block: {
+        name: 'Footer',
+        schema: { components: [{ id: 'address', type: 'rich-text', content: '<p>{{__COMPANY_NAME__}}</p>' }] },
+      },
+    },
+  },
+};
+
+export const unsavedAttachmentExamples: Examples = {
+  page: {
+    summary: 'An attachment template of one page',
+    value: {
+      template: {
+        name: 'Receipt',
+        variables: [{ name: 'number', type: 'string', defaultValue: '2030-17' }],
+        schema: {
+          outputFormats: ['pdf'],
+          pages: [
+            {
+              pageId: 'page',
+              pageName: 'Receipt',
+              sections: [
+                {
+                  id: 'body',
+                  type: 'body',
+                  components: [{ id: 'title', type: 'rich-text', content: '<h1>Receipt {{number}}</h1>' }],
+                },
+              ],
+            },
+          ],
+        },
+      },
+      format: 'pdf',
+    },
+  },
+};
+
 export const createAssetExamples: Examples = {
   dot: {
     summary: 'A picture of one pixel',

@@ -207,6 +207,31 @@ const settled = (tenant: Tenant, signal: AbortSignal, giveUp: (request: Request)
     signal.addEventListener('abort', abort, { once: true });
   });
 
+/**
+ * One piece of work for each key at a time in this process: the next one ends the one before, which rejects with
+ * `superseded()`. `signal` ends the work too.
+ */
+export const openLatest = (superseded: () => Error) => {
+  const running = new Map<string, AbortController>();
+  return async <Made>(
+    key: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<Made>,
+  ): Promise<Made> => {
+    const own = new AbortController();
+    running.get(key)?.abort(superseded());
+    running.set(key, own);
+    const ended = AbortSignal.any([signal, own.signal]);
+    try {
+      const made = await work(ended);
+      own.signal.throwIfAborted();
+      return made;
+    } finally {
+      if (running.get(key) === own) running.delete(key);
+    }
+  };
+};
+
 /** Runs a piece of work when the earlier ones of its key in this process have ended, well or not. */
 export type Turns = <Made>(key: string, work: () => Promise<Made>) => Promise<Made>;
 

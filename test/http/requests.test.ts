@@ -12,6 +12,7 @@ import {
 import { defaultLimits } from '../../src/domain/core/limits.js';
 import { statusOf } from '../../src/http/server/errors.js';
 import { parseJsonBody } from '../../src/http/server/json/body.js';
+import { unsavedAttachmentExamples } from '../../src/api/examples.js';
 import type { Generator } from '../../src/domain/ports/generator.js';
 import { buildServer } from '../../src/http/index.js';
 import { caller, schemaSaying } from '../support/command-world.js';
@@ -868,6 +869,37 @@ void t.test('a caller who leaves during a preview ends its work, and that is no 
     logged.filter(({ level }) => level === 'error'),
     [],
   );
+});
+
+void t.test('a later preview of something unsaved ends the one before, of the same caller alone', async (t) => {
+  const begun: (() => void)[] = [];
+  const ended: unknown[] = [];
+  const make: Generator['make'] = (_input, _format, _images, _metadata, signal) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        ended.push(signal.reason);
+        reject(signal.reason as Error);
+      });
+      begun.push(() => resolve({ bytes: Buffer.from('%PDF'), replaced: [], warnings: [] }));
+    });
+  const { app } = await openServer(t, { generator: { make } });
+  const value = unsavedAttachmentExamples['page']?.value as object;
+  const ask = (token: string) =>
+    app.inject({ method: 'POST', url: '/api/templates/attachment/preview', headers: bearer(token), payload: value });
+  const begins = async (count: number): Promise<void> => {
+    while (begun.length < count) await new Promise(setImmediate);
+  };
+  const first = ask('unlimited');
+  await begins(1);
+  const other = ask('role=owner');
+  await begins(2);
+  const second = ask('unlimited');
+  t.match((await first).json(), { statusCode: 400, code: 'PREVIEW_SUPERSEDED' });
+  await begins(3);
+  for (const end of begun) end();
+  t.match((await other).json(), { format: 'pdf', content: 'JVBERg==', errors: [] });
+  t.match((await second).json(), { format: 'pdf', name: 'Receipt', content: 'JVBERg==', errors: [] });
+  t.match(ended, [{ code: 'PREVIEW_SUPERSEDED' }], 'its document is not made any further');
 });
 
 void t.test('the Idempotency-Key has 1 to 255 printable ASCII characters', async (t) => {

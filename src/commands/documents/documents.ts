@@ -28,11 +28,14 @@ export type DocumentOrder = Readonly<{
   signal: AbortSignal;
 }>;
 
+/** An order to make a document. `cacheKey`: undefined where its template is not saved. */
+type MadeOrder = Omit<DocumentOrder, 'cacheKey'> & Readonly<{ cacheKey: string | undefined }>;
+
 /**
  * Out: the document. Rejects with IMAGE_NOT_AVAILABLE, IMAGES_TOO_LARGE, and with what the generator rejects with. An
  * order gives the same bytes each time as long as the pictures stay the same.
  */
-export const makeDocument = async (deps: DocumentNeeds, order: DocumentOrder): Promise<MadeDocument> => {
+export const makeDocument = async (deps: DocumentNeeds, order: MadeOrder): Promise<MadeDocument> => {
   const { teamId, content, cacheKey, variables, environment, format, title, signal } = order;
   const input: DocumentInput = { teamId, content, cacheKey, variables, environment };
   const sources = await deps.generator.imageSources(input, format, signal);
@@ -82,7 +85,7 @@ const IMAGES_AT_ONCE_MAX = 6;
 /** Brings in the pictures, some at a time. The first that fails stops the others. */
 const loadImages = async (
   deps: DocumentNeeds,
-  order: Omit<DocumentOrder, 'title'>,
+  order: Omit<DocumentOrder, 'title' | 'cacheKey'>,
   sources: readonly string[],
 ): Promise<ReadonlyMap<string, LoadedImage>> => {
   const images = new Map<string, LoadedImage>();
@@ -116,7 +119,7 @@ const ASSET = 'asset:';
 
 const loadImage = async (
   deps: DocumentNeeds,
-  order: Omit<DocumentOrder, 'title'>,
+  order: Omit<DocumentOrder, 'title' | 'cacheKey'>,
   source: string,
 ): Promise<Uint8Array> => {
   if (source.startsWith(ASSET)) {

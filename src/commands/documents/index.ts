@@ -1,8 +1,8 @@
 /** The commands of documents, with the codes that each may reject with. */
 import { type CommandTable, type Codes } from '../core/command.js';
-import { makeApartCodes, findVersionCodes, findTemplateCodes } from '../templates/index.js';
+import { makeApartCodes, findVersionCodes, findTemplateCodes, previewUnsavedCodes } from '../templates/index.js';
 import type { DocumentNeeds } from './needs.js';
-import { previewAttachmentTemplate } from './preview.js';
+import { previewAttachmentTemplate, previewUnsavedAttachment } from './preview.js';
 
 export const makeDocumentCodes: Codes = [
   'VALIDATION_ERROR',
@@ -27,4 +27,5 @@ export const documentCommands = {
     run: previewAttachmentTemplate,
     codes: [...findTemplateCodes, ...findVersionCodes, ...makeDocumentCodes],
   },
+  previewUnsavedAttachment: { run: previewUnsavedAttachment, codes: previewUnsavedCodes },
 } as const satisfies CommandTable<DocumentNeeds>;

@@ -120,10 +120,12 @@ export const emailIncludeFaults = (
   return hasLink ? [...faults, { field: 'unsubscribeList', message: LIST_REQUIRED }] : faults;
 };
 
-const showsUnsubscribing = ({ schema, subject }: Pick<EmailTemplateContent, 'schema' | 'subject'>): boolean =>
+/** True where a mail of the template has the link to unsubscribe. */
+export const showsUnsubscribing = ({ schema, subject }: Pick<EmailTemplateContent, 'schema' | 'subject'>): boolean =>
   JSON.stringify([subject, schema]).includes(UNSUBSCRIBE_CONSTANT);
 
-const LIST_REQUIRED = `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`;
+/** The fault of such a template that names no list. */
+export const LIST_REQUIRED = `must name a list where the template shows {{${UNSUBSCRIBE_CONSTANT}}}`;
 
 /**
  * Compiles a template that is to be saved in each of its languages, its own one first. Out: the warnings about the size

@@ -6,6 +6,7 @@ import { attachmentTemplates } from './attachment-templates.js';
 import { blocks, blockImpact, blockUsage } from './block-usage.js';
 import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
+import { previewUnsavedBlock, previewUnsavedTemplate } from './unsaved.js';
 
 /** Rendering of a mail. */
 export const renderEmailCodes: Codes = [
@@ -20,6 +21,9 @@ export const renderEmailCodes: Codes = [
 
 /** Work in a document process. */
 export const makeApartCodes: Codes = ['GENERATOR_BUSY', 'GENERATION_TIMEOUT', 'GENERATION_FAILED'];
+
+/** Previews of what is not saved, whose faults are values. */
+export const previewUnsavedCodes: Codes = ['VALIDATION_ERROR', 'PREVIEW_SUPERSEDED', ...makeApartCodes];
 
 /** Finding a version of a template, and the blocks that it shows. */
 export const findVersionCodes: Codes = [
@@ -100,6 +104,8 @@ export const templateCommands = {
     run: previewTemplate,
     codes: [...findTemplateCodes, ...findVersionCodes, ...renderEmailCodes, ...makeApartCodes],
   },
+  previewUnsavedTemplate: { run: previewUnsavedTemplate, codes: previewUnsavedCodes },
+  previewUnsavedBlock: { run: previewUnsavedBlock, codes: previewUnsavedCodes },
   makePreviewLink: { run: makePreviewLink, codes: [...findTemplateCodes, 'VALIDATION_ERROR'] },
   openPreviewLink: { run: openPreviewLink, codes: [] },
   createAttachmentTemplate: { run: attachmentTemplates.create, codes: saveAttachmentTemplateCodes },

@@ -1,5 +1,6 @@
 /** Previews of an email template: small ones are rendered here, large ones in a document process. */
 import { shownSize, type PictureSize } from '../../domain/rendering/pictures.js';
+import type { ApartEmail } from '../../domain/ports/generator.js';
 import type { InlineImage, EmailInput, RenderedEmail } from '../../domain/ports/renderer.js';
 import {
   type AttachmentTemplateContent,
@@ -26,14 +27,7 @@ import { loadAsset } from './assets.js';
 import { requireLanguage } from './language.js';
 import type { TemplateNeeds } from './needs.js';
 import { emailWithBlocks, pinBlocks } from './blocks.js';
-import {
-  compiledTemplate,
-  contentOf,
-  draftAt,
-  emailTemplates,
-  templateCacheKey,
-  type PinnedTemplate,
-} from './email-templates.js';
+import { compiledTemplate, contentOf, draftAt, emailTemplates, templateCacheKey } from './email-templates.js';
 import { attachmentTemplates } from './attachment-templates.js';
 import { isoTime } from '../../domain/core/time.js';
 import { openReaderTokens, type ReaderTokens } from '../../domain/recipients/tracking.js';
@@ -70,17 +64,50 @@ export const previewTemplate = async (
   const language = requireLanguage(spoken);
   const blocks = await pinBlocks(deps, caller.teamId, named);
   const content = await emailWithBlocks(deps, emailInLanguage(contentOf(draft), language), blocks);
+  const pinned = { id, revision, blocks };
+  const rendered = renderedWhereItFits(
+    deps,
+    {
+      job: { teamId: caller.teamId, content, cacheKey: templateCacheKey(pinned, language) },
+      compiled: () => compiledTemplate(deps, pinned, language),
+    },
+    signal,
+  );
+  const unsubscribes = draft.unsubscribeList !== undefined;
+  return previewOf(deps, caller, { content, variables: (variables ?? {}) as JsonObject, unsubscribes, rendered });
+};
+
+/** Renders a template with these values. */
+type RenderPreview = (email: EmailInput) => Promise<RenderedEmail>;
+
+/**
+ * In: a checked template with its blocks in the language of the mail. `unsubscribes`: the mail has a link for it. Out:
+ * its preview. Rejects with what `rendered` rejects with.
+ */
+export const previewOf = async (
+  deps: TemplateNeeds,
+  caller: Caller,
+  {
+    content,
+    variables,
+    unsubscribes,
+    rendered,
+  }: Readonly<{
+    content: EmailTemplateContent;
+    variables: JsonObject;
+    unsubscribes: boolean;
+    rendered: RenderPreview;
+  }>,
+): Promise<PreviewResponse> => {
   const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
   const email: EmailInput = {
-    variables: previewVariables(content.variables, (variables ?? {}) as JsonObject),
+    variables: previewVariables(content.variables, variables),
     environment: {
       at: causeOf(deps, caller).at,
       company,
-      ...(draft.unsubscribeList === undefined ? {} : { unsubscribeUrl: exampleUnsubscribeUrl(deps.linkBase) }),
+      ...(unsubscribes && { unsubscribeUrl: exampleUnsubscribeUrl(deps.linkBase) }),
     },
   };
-  const rendered = (input: EmailInput): Promise<RenderedEmail> =>
-    renderedWhereItFits(deps, { teamId: caller.teamId, id, revision, blocks, language, content }, input, signal);
   const first = await rendered(email);
   const pictures = await picturesOf(first.inline, async (assetId) => {
     const asset = await loadAsset(deps, caller.teamId, assetId);
@@ -151,24 +178,31 @@ export const openPreviewLink = async (deps: TemplateNeeds, token: string): Promi
   return team === undefined || team.deletedAt !== undefined ? undefined : link;
 };
 
-type Previewed = PinnedTemplate &
-  Readonly<{
-    teamId: TeamId;
-    language: CallLanguage | undefined;
-    content: EmailTemplateContent;
-  }>;
+type Compiled = Awaited<ReturnType<typeof compiledTemplate>>;
 
-const renderedWhereItFits = async (
+/** `job`: for a document process; `compiled`: the template for this one. */
+type Previewed = Readonly<{ job: Omit<ApartEmail, 'email'>; compiled: () => Promise<Compiled> }>;
+
+const renderedWhereItFits =
+  (deps: TemplateNeeds, { job, compiled }: Previewed, signal: AbortSignal): RenderPreview =>
+  async (email) => {
+    const isSmall = isSizeWithin([job.content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
+    const here = isSmall ? await renderedHere(deps, compiled, email) : undefined;
+    return here ?? deps.generator.renderEmail({ ...job, email }, signal);
+  };
+
+/**
+ * Renders a checked template that is not saved, and keeps nothing of it. With `marks` the HTML names each component.
+ * Rejects as the preview of a saved one does.
+ */
+export const renderedUnsaved = (
   deps: TemplateNeeds,
-  { teamId, language, content, ...pinned }: Previewed,
-  email: EmailInput,
+  { teamId, content, marks }: Readonly<{ teamId: TeamId; content: EmailTemplateContent; marks: boolean }>,
   signal: AbortSignal,
-): Promise<RenderedEmail> => {
-  const isSmall = isSizeWithin([content, email.variables] as unknown as Json, deps.limits.previewInlineCharsMax);
-  const here = isSmall ? await renderedHere(deps, () => compiledTemplate(deps, pinned, language), email) : undefined;
-  return (
-    here ?? deps.generator.renderEmail({ teamId, content, cacheKey: templateCacheKey(pinned, language), email }, signal)
-  );
+): RenderPreview => {
+  let made: Promise<Compiled> | undefined;
+  const compiled = (): Promise<Compiled> => (made ??= deps.renderer.compileEmailInTurns(content, marks));
+  return renderedWhereItFits(deps, { job: { teamId, content, cacheKey: undefined, marks }, compiled }, signal);
 };
 
 /**
@@ -177,7 +211,7 @@ const renderedWhereItFits = async (
  */
 const renderedHere = async (
   { limits }: TemplateNeeds,
-  compiled: () => ReturnType<typeof compiledTemplate>,
+  compiled: Previewed['compiled'],
   email: EmailInput,
 ): Promise<RenderedEmail | undefined> => {
   const render = await compiled();

@@ -12,6 +12,10 @@ export const rateLimits = {
   'POST /api/templates': 30,
   'PATCH /api/templates/:id': 30,
   'DELETE /api/templates/:id': 30,
+  /** A person who writes a template sees it again at each pause. */
+  'POST /api/templates/preview': 600,
+  'POST /api/templates/attachment/preview': 600,
+  'POST /api/blocks/preview': 600,
   'GET /api/analytics/overview': 100,
   'GET /api/analytics/timeseries': 100,
   'GET /api/analytics/templates': 100,

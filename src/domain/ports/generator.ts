@@ -13,17 +13,21 @@ export type DocumentInput = Readonly<{
   teamId: TeamId;
   /** A checked template. */
   content: AttachmentTemplateContent;
-  /** Names the revision for ever, so that what is prepared for it can be kept. */
-  cacheKey: string;
+  /** Names the revision for ever, so that what is prepared for it can be kept; undefined: nothing is kept. */
+  cacheKey: string | undefined;
   variables: JsonObject;
   environment: RenderEnvironment;
 }>;
 
-/** `email`: rendered within the whole budget of a call. */
+/**
+ * `email`: rendered within the whole budget of a call. `cacheKey`: as that of a document. `marks`: as the renderer has
+ * them, only without a key.
+ */
 export type ApartEmail = Readonly<{
   teamId: TeamId;
   content: EmailTemplateContent;
-  cacheKey: string;
+  cacheKey: string | undefined;
+  marks?: boolean;
   email: Omit<EmailInput, 'budget'>;
 }>;
 

@@ -86,8 +86,11 @@ export type Renderer = Readonly<{
   inline: (content: InlineContent, language: CallLanguage | undefined) => CompiledEmail;
   /** Compiles without keeping: for a preview of something unsaved. */
   compileEmail: (content: EmailTemplateContent) => CompiledEmail;
-  /** Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. */
-  compileEmailInTurns: (content: EmailTemplateContent) => Promise<CompiledEmail>;
+  /**
+   * Like `compileEmail`, in turns of the event loop. Rejects if a checked template cannot be compiled. With `marks` the
+   * HTML names each component in `data-component`: for the canvas of an editor, never for a mail that is sent.
+   */
+  compileEmailInTurns: (content: EmailTemplateContent, marks?: boolean) => Promise<CompiledEmail>;
   /**
    * Warnings about what the HTML of a checked template loses: elements, attributes and styles that its mails or
    * documents do not carry.

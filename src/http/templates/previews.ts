@@ -3,7 +3,13 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
-import { documentPreviewExamples, previewExamples } from '../../api/examples.js';
+import {
+  documentPreviewExamples,
+  previewExamples,
+  unsavedAttachmentExamples,
+  unsavedBlockExamples,
+  unsavedTemplateExamples,
+} from '../../api/examples.js';
 import {
   DocumentPreviewQuerySchema,
   DocumentPreviewRequestSchema,
@@ -14,11 +20,20 @@ import {
   PreviewResponseSchema,
   TemplatePageQuerySchema,
 } from '../../api/templates/templates.js';
-import { systemCaller } from '../../commands/core/caller.js';
+import {
+  PreviewUnsavedAttachmentRequestSchema,
+  PreviewUnsavedBlockRequestSchema,
+  PreviewUnsavedTemplateRequestSchema,
+  UnsavedBlockPreviewSchema,
+  UnsavedDocumentPreviewSchema,
+  UnsavedTemplatePreviewSchema,
+} from '../../api/templates/unsaved.js';
+import { systemCaller, type Caller } from '../../commands/core/caller.js';
 import type { DocumentPreview, DocumentPreviewRequest } from '../../commands/documents/preview.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { safeFilename } from '../../domain/mime/attachment.js';
+import { openLatest } from '../../shared/concurrency.js';
 import type { OutputFormat } from '../../domain/rendering/content.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
 import { statusOf } from '../server/errors.js';
@@ -259,8 +274,80 @@ const previewPage = (app: App, { commands }: Deps): void => {
   });
 };
 
+const UNSAVED =
+  'Nothing is stored. The answer has what can be shown, and in `errors` what a save would refuse. Each caller gets one such preview at a time: a later call ends the one before, which is answered `PREVIEW_SUPERSEDED`.';
+
+const superseded = (): DomainError =>
+  new DomainError('PREVIEW_SUPERSEDED', 'A later preview was asked for before this one was made; show that one.');
+
+/** Registers the previews of what is not saved, for editors. */
+const unsavedRoutes = (app: App, { commands }: Deps): void => {
+  const latest = openLatest(superseded);
+  const made = <Made>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    preview: (caller: Caller, signal: AbortSignal) => Promise<Made>,
+  ): Promise<Made> => {
+    const caller = callerOf(request);
+    return latest(`${caller.teamId} ${caller.actor}`, untilClosed(reply), (signal) => preview(caller, signal));
+  };
+  const config = { access: 'templates:write' } as const;
+
+  app.post(
+    '/api/templates/preview',
+    {
+      config: { ...config, command: 'previewUnsavedTemplate', examples: unsavedTemplateExamples },
+      schema: {
+        summary: 'Render a template that is not saved',
+        description: UNSAVED,
+        operationId: 'previewUnsavedTemplate',
+        tags: ofEmail.tags,
+        body: PreviewUnsavedTemplateRequestSchema,
+        response: { 200: UnsavedTemplatePreviewSchema },
+      },
+    },
+    (request, reply) =>
+      made(request, reply, (caller, signal) => commands.previewUnsavedTemplate(caller, request.body, signal)),
+  );
+
+  app.post(
+    '/api/templates/attachment/preview',
+    {
+      config: { ...config, command: 'previewUnsavedAttachment', examples: unsavedAttachmentExamples },
+      schema: {
+        summary: 'Make the document of an attachment template that is not saved',
+        description: UNSAVED,
+        operationId: 'previewUnsavedAttachmentTemplate',
+        tags: ofAttachment.tags,
+        body: PreviewUnsavedAttachmentRequestSchema,
+        response: { 200: UnsavedDocumentPreviewSchema },
+      },
+    },
+    (request, reply) =>
+      made(request, reply, (caller, signal) => commands.previewUnsavedAttachment(caller, request.body, signal)),
+  );
+
+  app.post(
+    '/api/blocks/preview',
+    {
+      config: { ...config, command: 'previewUnsavedBlock', examples: unsavedBlockExamples },
+      schema: {
+        summary: 'Render a block that is not saved',
+        description: `Shows the block alone in a mail; in a layout a word stands for the slot. ${UNSAVED}`,
+        operationId: 'previewUnsavedBlock',
+        tags: ['Blocks'],
+        body: PreviewUnsavedBlockRequestSchema,
+        response: { 200: UnsavedBlockPreviewSchema },
+      },
+    },
+    (request, reply) =>
+      made(request, reply, (caller, signal) => commands.previewUnsavedBlock(caller, request.body, signal)),
+  );
+};
+
 /** Registers the routes of previews, and the page of links to them. */
 export const previewRoutes = (app: App, deps: Deps): void => {
+  unsavedRoutes(app, deps);
   linkRoutes(app, deps);
   previewPage(app, deps);
   mailPreviewRoutes(app, deps);

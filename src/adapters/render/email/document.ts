@@ -61,18 +61,27 @@ const LEAST_ON_PAGE = 2;
 
 /**
  * In: a checked template. Out: the source of its function. `h` collects the HTML, `t` the text, `n` the number of
- * components.
+ * components. With `marks` each component is found in the HTML by its id.
  */
 export const writeDocument = (
   content: EmailTemplateContent,
   limits: Limits,
   language: Language,
-  { outputs, ...known }: Readonly<{ outputs: 'html' | 'html and text' }> & Pick<Context, 'richTexts' | 'checkedCodes'>,
+  {
+    outputs,
+    marks,
+    ...known
+  }: Readonly<{ outputs: 'html' | 'html and text'; marks?: boolean | undefined }> &
+    Pick<Context, 'richTexts' | 'checkedCodes'>,
 ): Source => {
   const code = createCode('', outputs === 'html and text');
   const subject = createCode('s');
   const props = content.schema.props ?? {};
-  const context = { ...rootContext(content, code, limits, language), ...known };
+  const context: Context = {
+    ...rootContext(content, code, limits, language),
+    ...known,
+    ...(marks === true && { within: [] }),
+  };
   const subjectExpression = concat(
     textOf(withTextAround(parseTemplatedText(content.subject, limits.pathSegmentsMax).parts), {
       ...context,
@@ -153,11 +162,29 @@ const renderers: Readonly<Record<ComponentsOf<'email'>, ComponentRenderer>> = {
 const renderRows = (components: readonly Component[], context: Context): void =>
   components.forEach((component, at) => {
     const last = at === components.length - 1;
-    const render = (): void => renderers[component.type](component, last ? context : { ...context, gapPx: GAP_PX });
+    const own = marked(component, context);
+    const render = (): void => renderers[component.type](component, last ? own : { ...own, gapPx: GAP_PX });
     const shown = shownConditionOf(component, context);
     if (shown === undefined) render();
     else context.code.block(`if(${shown})`, render);
   });
+
+/** Components that have no element of their own: those inside carry their ids too. */
+const WITHOUT_ELEMENT: ReadonlySet<string> = new Set(['conditional', 'loop', 'include']);
+
+/** An id as the value of an attribute, without blanks. */
+const markOf = (id: string): string => encodeURIComponent(id.replace(/\p{Cs}/gu, '\ufffd'));
+
+/** The context of a component whose rows carry its id, if the mail is marked. */
+const marked = ({ id, type }: Component, context: Context): Context => {
+  if (context.within === undefined) return context;
+  const ids = [...context.within, markOf(id)];
+  return {
+    ...context,
+    mark: ` data-component="${ids.join(' ')}"`,
+    within: WITHOUT_ELEMENT.has(type) ? ids : [],
+  };
+};
 
 const META =
   '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">' +
@@ -231,6 +258,8 @@ const rootContext = (content: EmailTemplateContent, code: Code, limits: Limits, 
       lineHeight: '1.5',
       align: startOf({ direction }),
     },
+    mark: '',
+    within: undefined,
     rows: renderRows,
   };
   const props = content.schema.props ?? {};
@@ -341,7 +370,8 @@ const oneSection = (
     look.corners.length > 0 ? 'card' : '',
     colorClass('surface', look.background, outer),
   );
-  code.html('<tr><td', classes, ' style="padding:', padding);
+  const mark = outer.within === undefined ? '' : ` data-section="${markOf(section.id)}"`;
+  code.html(`<tr${mark}><td`, classes, ' style="padding:', padding);
   if (look.background !== 'transparent') code.html(';background-color:', look.background);
   code.html(...look.corners, '">', tableTag(outer), '>');
   context.rows(section.components, {

@@ -115,7 +115,7 @@ export const openRenderer = ({ limits }: Readonly<{ limits: Limits }>): Renderer
       const constantsAt = constantsIn.getOrMake(languageKey(language), () => constantsOf(language));
       return compileInline(content, { language, constantsAt, limits });
     },
-    compileEmailInTurns: async (content) => (await compileInTurns(content, limits)).render,
+    compileEmailInTurns: async (content, marks) => (await compileInTurns(content, limits, marks)).render,
     dropped: droppedIn,
     close: async () => compiled.clear(),
   };
@@ -131,8 +131,12 @@ export const compile = (content: EmailTemplateContent, limits: Limits): Compiled
 };
 
 /** `compile` with turns for other requests between the two outputs, because a very large template takes long. */
-const compileInTurns = async (content: EmailTemplateContent, limits: Limits): Promise<CompiledTemplate> => {
-  const outputs = outputsOf(content, limits);
+const compileInTurns = async (
+  content: EmailTemplateContent,
+  limits: Limits,
+  marks?: boolean,
+): Promise<CompiledTemplate> => {
+  const outputs = outputsOf(content, limits, marks);
   const whole = outputs.whole();
   await nextTurn();
   const htmlOnly = outputs.htmlOnly();
@@ -141,11 +145,11 @@ const compileInTurns = async (content: EmailTemplateContent, limits: Limits): Pr
 };
 
 /** Both outputs share parsed rich texts and checked codes, so the second is cheaper than the first. */
-const outputsOf = (content: EmailTemplateContent, limits: Limits) => {
+const outputsOf = (content: EmailTemplateContent, limits: Limits, marks?: boolean) => {
   const language = languageOf(content);
   const known: Pick<Context, 'richTexts' | 'checkedCodes'> = { richTexts: new Map(), checkedCodes: new Set() };
   return {
-    whole: () => make(writeDocument(content, limits, language, { outputs: 'html and text', ...known })),
+    whole: () => make(writeDocument(content, limits, language, { outputs: 'html and text', marks, ...known })),
     htmlOnly: () => make(writeDocument(content, limits, language, { outputs: 'html', ...known })),
   };
 };

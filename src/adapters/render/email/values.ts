@@ -88,6 +88,10 @@ export type Context = Readonly<{
   checkedCodes: Set<string>;
   /** The addresses that the template allows. */
   links: LinkRules;
+  /** Attribute of the row that a component begins with: its id, in a marked preview; else empty. */
+  mark: string;
+  /** Ids of the components around that have no element of their own; undefined: the mail is not marked. */
+  within: readonly string[] | undefined;
   /** Writes components one below the other, each as a row of the table that is open. */
   rows: (components: readonly Component[], context: Context) => void;
 }>;

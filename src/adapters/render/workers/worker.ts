@@ -133,9 +133,13 @@ const notingReplaced = (
 /** In: the bounds in force. Out: renders mails, of which each revision is compiled once. */
 const openMailRenderer = ({ limits }: WorkerSettings) => {
   let renderer: Promise<Renderer> | undefined;
-  return async ({ input: { content, cacheKey, email } }: EmailJob): Promise<Answer> => {
+  return async ({ input: { content, cacheKey, marks, email } }: EmailJob): Promise<Answer> => {
     renderer ??= import('../email/renderer.js').then(({ openRenderer }) => openRenderer({ limits }));
-    const render = await (await renderer).email(cacheKey, async () => content);
+    const mails = await renderer;
+    const render =
+      cacheKey === undefined
+        ? await mails.compileEmailInTurns(content, marks)
+        : await mails.email(cacheKey, async () => content);
     return { kind: 'rendered', email: render({ ...email, budget: openBudget(limits) }) };
   };
 };
@@ -154,7 +158,10 @@ const checkFont = async ({ input: { bytes } }: FontJob, { limits }: WorkerSettin
 /** Keeps what is compiled by the key that names a revision for ever. */
 const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument) => {
   const compiled = boundedCache<string, CompiledDocument>({ entriesMax: REVISIONS_MAX });
-  return ({ cacheKey, content }) => compiled.getOrMake(cacheKey, () => compileDocument(content, limits));
+  return ({ cacheKey, content }) =>
+    cacheKey === undefined
+      ? compileDocument(content, limits)
+      : compiled.getOrMake(cacheKey, () => compileDocument(content, limits));
 };
 
 /** In: the settings, then a job. Out: its answer; a refusal is one. Other errors reject, which ends the process. */

@@ -143,7 +143,7 @@ const textCell = (props: JsonObject, surroundings: Context): Readonly<{ open: re
   );
   const dir = outer.direction === 'ltr' && surroundings.direction === 'ltr' ? '' : ` dir="${outer.direction}"`;
   const open = [
-    '<tr><td',
+    `<tr${outer.mark}><td`,
     dir,
     classes,
     ...alignAttribute(type.align, surroundings.direction === 'rtl' ? surroundings : outer),
@@ -257,7 +257,7 @@ export const divider: ComponentRenderer = (component, context) => {
   const width = css('length', props['width'], '100%', context);
   const margin = css('box', props['margin'], context.gapPx === 0 ? '8px 0 0' : `8px 0 ${context.gapPx + 8}px`, context);
   context.code.html(
-    '<tr><td style="padding:',
+    `<tr${context.mark}><td style="padding:`,
     margin,
     '">',
     tableTag(context, typeof width === 'string' ? attributeWidth(width) : '100%'),
@@ -294,7 +294,7 @@ export const spacer: ComponentRenderer = (component, context) => {
   const height = css('length', propsOf(component)['height'], '24px', context);
   const number = attributePx(height);
   context.code.html(
-    '<tr><td',
+    `<tr${context.mark}><td`,
     ...(number === undefined ? [] : [' height="', number, '"']),
     ' style="height:',
     height,

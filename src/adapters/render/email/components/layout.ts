@@ -100,7 +100,7 @@ export const container: ComponentRenderer = (component, outer) => {
   const context = onBackground(background, props['color'], outer);
   const classes = classAttribute(colorClass('surface', background, outer), borderClass(border, outer));
   const align = aligned(props, startOf(outer), outer);
-  code.html('<tr><td', ...alignAttribute(align, outer), ' style="padding:', gap(outer), '">');
+  code.html(`<tr${outer.mark}><td`, ...alignAttribute(align, outer), ' style="padding:', gap(outer), '">');
   code.html(tableTag(outer, typeof width === 'string' ? attributeWidth(width) : '100%'));
   code.html(
     ' style="',
@@ -141,8 +141,8 @@ export const columns: ComponentRenderer = (component, context) => {
   const { code } = context;
   code.html(
     fixed
-      ? `<tr><td style="padding:${gap(context)}">${tableTag(context)}><tr>`
-      : `<tr><td style="padding:${gap(context)};font-size:0"><!--[if mso]>${tableTag(context)}><tr><![endif]-->`,
+      ? `<tr${context.mark}><td style="padding:${gap(context)}">${tableTag(context)}><tr>`
+      : `<tr${context.mark}><td style="padding:${gap(context)};font-size:0"><!--[if mso]>${tableTag(context)}><tr><![endif]-->`,
   );
   children.forEach((child, at) => {
     const last = at === children.length - 1;
@@ -190,7 +190,7 @@ const note = (text: string, context: Context): void => {
   const { code, type } = context;
   const parts = templated(text, context);
   code.html(
-    '<tr><td',
+    `<tr${context.mark}><td`,
     classAttribute(colorClass('text', type.color, context)),
     ...alignAttribute(type.align, context),
     ` style="padding:${gap(context)};`,

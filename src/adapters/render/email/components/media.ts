@@ -60,7 +60,7 @@ export const button: ComponentRenderer = (component, context) => {
   const named = { ...on, type: inColor(color, on) };
   const label: Context = { ...named, type: inLinkColor(color, named) };
   code.html(
-    '<tr><td',
+    `<tr${context.mark}><td`,
     ...alignAttribute(align, context),
     ` style="padding:${gap(context)}"><table role="presentation" cellpadding="0" cellspacing="0" border="0"`,
   );
@@ -111,7 +111,7 @@ export const image: ComponentRenderer = (component, context) => {
   const src = templated(String(props['src']), context);
   const alt = templated(typeof props['alt'] === 'string' ? props['alt'] : '', context);
   const href = typeof props['href'] === 'string' ? templated(props['href'], context) : undefined;
-  code.html('<tr><td', ...alignAttribute(align, context), ' style="padding:', padding, '">');
+  code.html(`<tr${context.mark}><td`, ...alignAttribute(align, context), ' style="padding:', padding, '">');
   if (href !== undefined) code.html('<a href="', linkOf(href, context), '">');
   code.html(
     '<img',
@@ -206,7 +206,7 @@ const draw = (props: JsonObject, { value, literal, expression, options }: Shown,
   const source = `QR(${expression},${INLINE},${Object.values(options).every((term) => typeof term === 'string') ? code.constant(look) : look})`;
   const alt = literal === undefined ? js(`E(QR_ALT(${expression}))`) : escapeHtml(qrAlt(literal));
   code.html(
-    '<tr><td',
+    `<tr${context.mark}><td`,
     ...alignAttribute(aligned(props, type.align, context), context),
     ` style="padding:${gap(context)}">`,
   );
@@ -264,7 +264,7 @@ const barCode = (props: JsonObject, id: string, context: Context): void => {
   const of = (member: string): Term => js(`${shown}.${member}`);
   code.block(`if(${shown}!==void 0)`, () => {
     code.html(
-      '<tr><td',
+      `<tr${context.mark}><td`,
       ...alignAttribute(aligned(props, type.align, context), context),
       ` style="padding:${gap(context)}">`,
     );

@@ -116,7 +116,7 @@ export const table: ComponentRenderer = (component, around) => {
   );
   code.statement(`if(${made}.name.startsWith("k"))k=true;`);
   code.html(
-    '<tr><td style="padding:',
+    `<tr${context.mark}><td style="padding:`,
     css('box', props['padding'], gap(outer), outer),
     `"><table${dirAttribute(outer)} width="100%" cellpadding="0" cellspacing="0" border="0"`,
     classAttribute(...classes, js(`${made}.name`)),

@@ -35,7 +35,7 @@ export const timeline: ComponentRenderer = (component, outer) => {
   const props = propsOf(component);
   const { code } = context;
   const color = colorOf(props['color'], context.accent, context);
-  code.html(`<tr><td style="padding:${gap(context)}">${tableTag(context)}>`);
+  code.html(`<tr${context.mark}><td style="padding:${gap(context)}">${tableTag(context)}>`);
   if (props['dataSource'] === undefined) {
     const items = Array.isArray(props['items']) ? (props['items'] as readonly Json[]) : [];
     items.forEach((item, at) =>
