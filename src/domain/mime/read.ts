@@ -26,6 +26,7 @@ export type MessagePart = Readonly<{
   encoding: string;
   isAttachment: boolean;
   filename: string | undefined;
+  contentId: string | undefined;
   parts: readonly MessagePart[];
 }>;
 
@@ -58,11 +59,17 @@ export const valueOf = ({ text }: Field): string =>
     .replaceAll('\r\n', '')
     .trim();
 
+/** The place of `text` from `start` on and before `end`; what lies behind is not searched. */
+const indexIn = (raw: Buffer, text: string, start: number, end: number): number => {
+  const at = raw.subarray(start, end).indexOf(text, 0, 'latin1');
+  return at < 0 ? -1 : start + at;
+};
+
 /** The place of the body: behind the empty line after the fields, or the end of a message without a body. */
 export const bodyStartOf = (raw: Buffer, start = 0, end = raw.length): number => {
   if (raw[start] === 0x0d && raw[start + 1] === 0x0a) return start + 2;
-  const at = raw.indexOf(EMPTY_LINE, start, 'latin1');
-  return at < 0 || at + EMPTY_LINE.length > end ? end : at + EMPTY_LINE.length;
+  const at = indexIn(raw, EMPTY_LINE, start, end);
+  return at < 0 ? end : at + EMPTY_LINE.length;
 };
 
 type Counts = { parts: number; lines: number };
@@ -100,6 +107,7 @@ const partAt = (raw: Buffer, { start, end }: Range, depth: number, counts: Count
     encoding: find('content-transfer-encoding').toLowerCase(),
     isAttachment: disposition.value === 'attachment' || (filename !== undefined && filename !== ''),
     filename,
+    contentId: find('content-id').replace(/^<|>$/g, '') || undefined,
     parts:
       boundary === undefined || boundary === ''
         ? []
@@ -114,21 +122,21 @@ const rangesOf = (raw: Buffer, { start, end }: Range, boundary: string, counts: 
   const line = `--${boundary}`;
   const ranges: Range[] = [];
   let from: number | undefined;
-  let at = raw.indexOf(line, start, 'latin1');
-  while (at >= 0 && at < end) {
+  let at = indexIn(raw, line, start, end);
+  while (at >= 0) {
     counts.lines += 1;
     if (counts.lines > BOUNDARY_LINES_MAX) throw tooComplex('has too many lines that begin like a boundary');
     const behind = at + line.length;
-    const lineEnd = raw.indexOf('\r\n', behind, 'latin1');
-    const rest = raw.toString('latin1', behind, Math.min(lineEnd < 0 ? end : lineEnd, end, behind + 80));
+    const lineEnd = indexIn(raw, '\r\n', behind, end);
+    const rest = raw.toString('latin1', behind, Math.min(lineEnd < 0 ? end : lineEnd, behind + 80));
     const isAtLineStart = at === start || (raw[at - 1] === 0x0a && raw[at - 2] === 0x0d);
     const isLast = /^--[ \t]*$/.test(rest);
     if (isAtLineStart && (isLast || /^[ \t]*$/.test(rest))) {
       if (from !== undefined) ranges.push({ start: from, end: Math.max(from, at - 2) });
       if (isLast) return ranges;
-      from = lineEnd < 0 ? end : Math.min(lineEnd + 2, end);
+      from = lineEnd < 0 ? end : lineEnd + 2;
     }
-    at = raw.indexOf(line, behind, 'latin1');
+    at = indexIn(raw, line, behind, end);
   }
   // The closing line is missing.
   if (from !== undefined) ranges.push({ start: from, end });
@@ -206,7 +214,9 @@ export const decodedWords = (text: string): string =>
           if (named.toLowerCase() !== charset) flush();
           charset = named.toLowerCase();
           bytes.push(
-            encoding.toLowerCase() === 'b' ? Buffer.from(encoded, 'base64') : unquoted(encoded.replaceAll('_', ' ')),
+            encoding.toLowerCase() === 'b'
+              ? Buffer.from(encoded, 'base64')
+              : unquoted(Buffer.from(encoded.replaceAll('_', ' '), 'latin1')),
           );
         }
         flush();
@@ -214,23 +224,48 @@ export const decodedWords = (text: string): string =>
       })
     : text;
 
-const unquoted = (text: string): Buffer =>
-  Buffer.from(
-    text.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))),
-    'latin1',
-  );
-
 /** The bytes of a body without its transfer encoding (RFC 2045, section 6). */
 export const contentOf = (raw: Buffer, { bodyStart, bodyEnd, encoding }: MessagePart): Buffer => {
   switch (encoding) {
     case 'base64':
       return Buffer.from(raw.toString('latin1', bodyStart, bodyEnd), 'base64');
     case 'quoted-printable':
-      return unquoted(raw.toString('latin1', bodyStart, bodyEnd).replace(/[ \t]*=[ \t]*\r\n/g, ''));
+      return unquoted(raw.subarray(bodyStart, bodyEnd));
     default:
       return raw.subarray(bodyStart, bodyEnd);
   }
 };
+
+const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d] as const;
+
+/** Bytes without quoted-printable encoding and without soft line breaks (RFC 2045, section 6.7). */
+const unquoted = (bytes: Uint8Array): Buffer => {
+  const out = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === EQUALS) {
+      let end = at + 1;
+      while (bytes[end] === SPACE || bytes[end] === TAB) end += 1;
+      if (bytes[end] === CR && bytes[end + 1] === LF) {
+        at = end + 1;
+        continue;
+      }
+      const [high, low] = [hexDigit(bytes[at + 1]), hexDigit(bytes[at + 2])];
+      if (high >= 0 && low >= 0) {
+        out[length++] = 16 * high + low;
+        at += 2;
+        continue;
+      }
+    }
+    out[length++] = byte;
+  }
+  return out.subarray(0, length);
+};
+
+/** -1 for a byte that is none. */
+const hexDigit = (byte = 0): number =>
+  byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : /[a-f]/i.test(String.fromCharCode(byte)) ? (byte & 0xdf) - 0x37 : -1;
 
 /** A media type as long as one may be (RFC 6838, section 4.2). */
 const TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
@@ -277,32 +312,30 @@ export const readableOf = (
 
 const decodedText = (raw: Buffer, part: MessagePart): string => {
   const bytes = contentOf(raw, part);
-  return textOf(raw, part)?.text ?? decoded(bytes, part.charset) ?? bytes.toString('latin1');
+  return textOf(bytes, part)?.text ?? decoded(bytes, part.charset) ?? bytes.toString('latin1');
 };
 
-const readableFile = (raw: Buffer, part: MessagePart): ReadableFile => {
-  const { headStart, bodyStart, filename, type } = part;
-  const id = fieldsOf(raw.toString('latin1', headStart, bodyStart)).find(({ lower }) => lower === 'content-id');
-  return {
-    filename: filename === undefined || filename === '' ? 'attachment' : filename,
-    contentType: type,
-    contentId: id === undefined ? undefined : valueOf(id).replace(/^<|>$/g, ''),
-    sizeBytes: sizeOf(raw, part),
-    bytes: () => contentOf(raw, part),
-  };
-};
+const readableFile = (raw: Buffer, part: MessagePart): ReadableFile => ({
+  filename: part.filename === undefined || part.filename === '' ? 'attachment' : part.filename,
+  contentType: part.type,
+  contentId: part.contentId,
+  sizeBytes: sizeOf(raw, part),
+  bytes: () => contentOf(raw, part),
+});
 
 /** The size of the content. Lines of base64 have one length, so that they are not decoded to be counted. */
 const sizeOf = (raw: Buffer, part: MessagePart): number => {
-  const { bodyStart, bodyEnd, encoding } = part;
-  if (encoding !== 'base64') return contentOf(raw, part).length;
-  let end = bodyEnd;
-  while (end > bodyStart && (raw[end - 1] === 0x0a || raw[end - 1] === 0x0d)) end -= 1;
-  const lineEnd = raw.indexOf('\r\n', bodyStart, 'latin1');
-  const lineChars = (lineEnd < 0 || lineEnd > end ? end : lineEnd) - bodyStart;
-  const lines = Math.ceil((end - bodyStart) / (lineChars + 2));
-  const padding = raw[end - 2] === 0x3d ? 2 : raw[end - 1] === 0x3d ? 1 : 0;
-  return Math.max(0, Math.floor(((end - bodyStart - 2 * (lines - 1)) * 3) / 4) - padding);
+  if (part.encoding !== 'base64') return contentOf(raw, part).length;
+  let [start, end] = [part.bodyStart, part.bodyEnd];
+  const isLineEnd = (at: number): boolean => raw[at] === LF || raw[at] === CR;
+  while (end > start && isLineEnd(end - 1)) end -= 1;
+  while (end > start && isLineEnd(start)) start += 1;
+  if (end === start) return 0;
+  const lineEnd = indexIn(raw, '\r\n', start, end);
+  const lineChars = (lineEnd < 0 ? end : lineEnd) - start;
+  const lines = Math.ceil((end - start) / (lineChars + 2));
+  const padding = raw[end - 2] === EQUALS ? 2 : raw[end - 1] === EQUALS ? 1 : 0;
+  return Math.max(0, Math.floor(((end - start - 2 * (lines - 1)) * 3) / 4) - padding);
 };
 
 /** Gives the changed text of a part; undefined where it stays as it is. */
@@ -320,7 +353,9 @@ export const withTexts = (raw: Buffer, change: TextChange): Buffer => {
     if (CLOSED.has(part.type)) return;
     if (part.parts.length > 0) return part.parts.forEach(look);
     if (part.isAttachment || (part.type !== 'text/html' && part.type !== 'text/plain')) return;
-    const text = textOf(raw, part);
+    // A part of a head only, or of a head that is not read whole.
+    if (part.bodyStart === part.bodyEnd || part.bodyStart - part.headStart > PART_HEAD_BYTES_MAX) return;
+    const text = textOf(contentOf(raw, part), part);
     const changed = text === undefined ? undefined : change(text.text, part.type);
     if (text === undefined || changed === undefined || changed === text.text) return;
     splices.push(...splicesOf(raw, part, Buffer.from(changed, text.charset)));
@@ -342,12 +377,14 @@ const UTF8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 const IN_ASCII = /^[\t\n\r\x20-\x7e]*$/;
 
 /** The text of a part; undefined where its characters cannot be written again as they were. */
-const textOf = (raw: Buffer, part: MessagePart): Readonly<{ text: string; charset: 'utf8' | 'latin1' }> | undefined => {
-  const bytes = contentOf(raw, part);
+const textOf = (
+  bytes: Buffer,
+  { charset }: MessagePart,
+): Readonly<{ text: string; charset: 'utf8' | 'latin1' }> | undefined => {
   const latin = bytes.toString('latin1');
-  if (LATIN.has(part.charset)) return { text: latin, charset: 'latin1' };
+  if (LATIN.has(charset)) return { text: latin, charset: 'latin1' };
   if (IN_ASCII.test(latin)) return { text: latin, charset: 'utf8' };
-  return UTF8.has(part.charset) && isUtf8(bytes) ? { text: bytes.toString('utf8'), charset: 'utf8' } : undefined;
+  return UTF8.has(charset) && isUtf8(bytes) ? { text: bytes.toString('utf8'), charset: 'utf8' } : undefined;
 };
 
 /** A body is written in the encoding that it had, or as quoted-printable, which every line fits. */

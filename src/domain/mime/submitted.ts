@@ -106,18 +106,21 @@ const refuse = (field: string, message: string): never => {
  * server that takes a bare CR or LF for a line end could be made to end the message there and begin another.
  */
 const assertTravels = (raw: Buffer): void => {
-  if (raw.includes(0)) refuse('The message', 'holds a NUL byte; encode such content with base64');
-  let lineEnds = 0;
+  let lines = 1;
   let start = 0;
-  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, start)) {
-    lineEnds += 1;
-    if (raw[at - 1] !== CR) refuse('The message', `ends line ${lineEnds} with a bare LF; end lines with CRLF`);
-    if (at - 1 - start > LINE_OCTETS_MAX) tooLong(lineEnds, at - 1 - start);
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at]!;
+    if (byte > CR) continue;
+    if (byte === 0) refuse('The message', 'holds a NUL byte; encode such content with base64');
+    if (byte === LF) refuse('The message', `ends line ${lines} with a bare LF; end lines with CRLF`);
+    if (byte !== CR) continue;
+    if (raw[at + 1] !== LF) refuse('The message', 'holds a bare CR; end lines with CRLF');
+    if (at - start > LINE_OCTETS_MAX) tooLong(lines, at - start);
+    at += 1;
     start = at + 1;
+    lines += 1;
   }
-  if (raw.length - start > LINE_OCTETS_MAX) tooLong(lineEnds + 1, raw.length - start);
-  for (let at = raw.indexOf(CR); at >= 0; at = raw.indexOf(CR, at + 1)) lineEnds -= 1;
-  if (lineEnds !== 0) refuse('The message', 'holds a bare CR; end lines with CRLF');
+  if (raw.length - start > LINE_OCTETS_MAX) tooLong(lines, raw.length - start);
 };
 
 const tooLong = (line: number, octets: number): never =>
@@ -145,8 +148,9 @@ export const readSubmitted = (
   const instructions = instructionsIn(given, limits);
   const kept = given.filter(({ lower }) => !TAKEN_OUT.has(lower) && !lower.startsWith(PREFIX)).map(inAscii);
   const find = (lower: string): Field | undefined => kept.find((field) => field.lower === lower);
-  const from = fromOf(find('from'));
-  const sender = mailboxesIn(find('sender'))[0]?.email;
+  const from = writerOf(find('from'), 'From');
+  const senderField = find('sender');
+  const sender = senderField && writerOf(senderField, 'Sender').email;
   const messageId = valueOf(find('message-id') ?? { lower: '', text: '' });
   if (messageId.length > LINE_OCTETS_MAX)
     refuse('The field Message-ID', `has ${messageId.length} characters; at most ${LINE_OCTETS_MAX} are allowed`);
@@ -201,55 +205,62 @@ const inAscii = (field: Field): Field => {
 
 const textOf = (field: Field | undefined): string => (field === undefined ? '' : decodedWords(valueOf(field)).trim());
 
-/** A mailbox of a field as it is written, by its place in the text. */
-type Written = Readonly<{ start: number; end: number; name: string | undefined; address: string }>;
+/** A mailbox of a field as it is written, by its place in the text. `isOdd`: readers may take another address for it. */
+type Written = Readonly<{ start: number; end: number; name: string | undefined; address: string; isOdd: boolean }>;
+
+/** A part of a field between commas. `opens` and `closes`: its last angle brackets outside quotes and comments. */
+type Member = { start: number; end: number; opens: number; closes: number; isOdd: boolean };
+
+const memberFrom = (start: number): Member => ({ start, end: start, opens: -1, closes: -1, isOdd: false });
 
 /** The members of an address list (RFC 5322, section 3.4): what stands between commas, and the ends of groups. */
 const membersOf = (text: string, from: number): readonly Written[] => {
   const members: Written[] = [];
-  let start = from;
+  let member = memberFrom(from);
   let comments = 0;
   let isQuoted = false;
-  let isAngled = false;
   const add = (end: number): void => {
-    const member = memberAt(text, start, end);
-    if (member !== undefined) members.push(member);
-    start = end + 1;
+    const written = writtenAt(text, { ...member, end });
+    if (written !== undefined) members.push(written);
+    member = memberFrom(end + 1);
   };
   for (let at = from; at < text.length; at += 1) {
     const character = text[at]!;
+    const isAngled = member.opens > member.closes;
     if (character === '\\' && (isQuoted || comments > 0)) at += 1;
     else if (isQuoted) isQuoted = character !== '"';
     else if (character === '(') comments += 1;
     else if (character === ')') comments = Math.max(0, comments - 1);
     else if (comments > 0) continue;
     else if (character === '"') isQuoted = true;
-    else if (character === '<') isAngled = true;
-    else if (character === '>') isAngled = false;
-    else if (character === ':' && !isAngled) start = at + 1;
+    else if (character === '<') {
+      member.isOdd ||= member.opens >= 0;
+      member.opens = at;
+    } else if (character === '>') member.closes = at;
+    else if (character === ':' && !isAngled) member = memberFrom(at + 1);
     else if ((character === ',' || character === ';') && !isAngled) add(at);
   }
+  member.isOdd ||= isQuoted || comments > 0 || member.opens > member.closes;
   add(text.length);
   return members;
 };
 
-const memberAt = (text: string, from: number, to: number): Written | undefined => {
+const writtenAt = (text: string, { start: from, end: to, opens, closes, isOdd }: Member): Written | undefined => {
   let [start, end] = [from, to];
   while (start < end && /\s/.test(text[start]!)) start += 1;
   while (end > start && /\s/.test(text[end - 1]!)) end -= 1;
   if (start === end) return undefined;
-  const member = text.slice(start, end).replaceAll('\r\n', '');
-  const opens = member.lastIndexOf('<');
-  if (opens < 0) return { start, end, name: undefined, address: withoutComments(member).trim() };
-  const closes = member.indexOf('>', opens);
+  const between = (first: number, last: number): string => text.slice(first, last).replaceAll('\r\n', '');
+  if (opens < 0) return { start, end, name: undefined, address: withoutComments(between(start, end)).trim(), isOdd };
+  const close = closes < opens ? end : closes;
   const name = decodedWords(
-    member
-      .slice(0, opens)
+    between(start, opens)
       .trim()
       .replace(/^"((?:[^"\\]|\\.)*)"$/s, '$1')
       .replace(/\\(.)/g, '$1'),
   );
-  return { start, end, name, address: member.slice(opens + 1, closes < 0 ? undefined : closes).trim() };
+  const rest = withoutComments(between(close + 1, end)).trim();
+  return { start, end, name, address: between(opens + 1, close).trim(), isOdd: isOdd || rest !== '' };
 };
 
 const withoutComments = (text: string): string => {
@@ -277,16 +288,21 @@ const mailboxesIn = (field: Field | undefined): readonly Recipient[] =>
         return parsed.ok ? [named(member, parsed.address)] : [];
       });
 
-const fromOf = (field: Field | undefined): Recipient => {
-  const members = field === undefined ? [] : membersOf(field.text, field.text.indexOf(':') + 1);
+/** The one mailbox of a field that says who writes. Throws where readers could show another one. */
+const writerOf = (field: Field | undefined, name: 'From' | 'Sender'): Recipient => {
+  const text = field?.text ?? '';
+  const start = text.indexOf(':') + 1;
+  const members = membersOf(text, start);
   const [only] = members;
   if (only === undefined || members.length > 1)
     return refuse(
-      'The field From',
+      `The field ${name}`,
       `names ${members.length === 0 ? 'nobody' : `${members.length} mailboxes`}; name one`,
     );
+  if (only.isOdd || `${text.slice(start, only.start)}${text.slice(only.end)}`.trim() !== '')
+    return refuse(`The field ${name}`, 'can be read in several ways; write `Name <address>` and nothing else');
   const parsed = parseAddress(only.address);
-  if (!parsed.ok) throw invalidAddresses([{ field: 'The field From', message: parsed.reason }]);
+  if (!parsed.ok) throw invalidAddresses([{ field: `The field ${name}`, message: parsed.reason }]);
   return named(only, parsed.address);
 };
 
