@@ -15,6 +15,7 @@ import { orientations, outputFormats, pageFormats, type OutputFormat } from '../
 import type { Json, JsonObject } from '../src/domain/core/json.js';
 import { isJsonObject } from '../src/domain/core/json.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
+import { readSubmitted } from '../src/domain/mime/submitted.js';
 import type { FindBlock } from '../src/domain/rendering/blocks.js';
 import { checkBlock } from '../src/domain/rendering/check/block.js';
 import { checkAttachmentTemplate } from '../src/domain/rendering/check/document.js';
@@ -193,6 +194,19 @@ void t.test('every endpoint stands in the page of the API with its permission', 
     documented.delete(endpoint);
   }
   t.same([...documented.keys()], [], 'nothing is documented that does not exist');
+});
+
+void t.test('each field that the page of SMTP shows is read as it stands there', async (t) => {
+  const rows = rowsOf(sectionOf(read('docs/smtp.md'), '## Fields for sealpost')).filter(([field]) => field !== 'field');
+  t.ok(rows.length >= 7);
+  for (const [field = '', , example = ''] of rows) {
+    const [name = '', value = ''] = [field, example].map((cell) => /^`(.*?)`/.exec(cell)?.[1]);
+    const template = name === 'X-Sealpost-Variables' ? 'X-Sealpost-Template: order-confirmation\r\n' : '';
+    const raw = Buffer.from(`From: shop@example.com\r\n${template}${name}: ${value}\r\n\r\nx\r\n`);
+    const { instructions, head } = readSubmitted(raw, ['ada@example.com'], { limits: defaultLimits });
+    t.ok(Object.keys(instructions).length > (template === '' ? 0 : 1), `${name}: ${value}`);
+    t.notMatch(head, name, `${name} does not leave`);
+  }
 });
 
 /** The part of a page below a heading, up to the next one. */

@@ -12,7 +12,12 @@ import type { Config } from './settings/config.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'limits' | 'clock' | 'ids' | 'logger' | 'answered'>;
 
-type User = SubmissionUser & Readonly<{ password: string; address: string }>;
+/** `seen`: what the key was when it was looked at last. */
+type User = SubmissionUser &
+  Readonly<{ password: string; address: string }> & { seen: Readonly<{ key: KeyAuthenticated; atMs: number }> };
+
+/** A message begins without another look at a key that was looked at this shortly before; it ends with one. */
+const SEEN_FOR_MS = 1_000;
 
 /** Messages count as calls of this endpoint. */
 const POLICY = policyOf('POST', '/api/emails/send');
@@ -59,8 +64,8 @@ export const openSubmissionServers = async (
 /** A wrong key counts against its network as in the API; beyond that limit the connection ends. */
 const logIn = async (deps: Deps, password: string, address: string): Promise<User | SubmissionReply> => {
   try {
-    const { teamId } = await admitted(deps, password, address);
-    return { share: teamId, password, address };
+    const key = await admitted(deps, password, address);
+    return { share: key.teamId, password, address, seen: { key, atMs: deps.clock.monotonic() } };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const { admitted: isWithin, retryAfterS } = await deps.limiter.hit(windowsOfAddress(address, 'failed'));
@@ -85,21 +90,29 @@ const admitted = async ({ commands }: Deps, password: string, address: string): 
   return caller;
 };
 
-const begin = async (deps: Deps, { password, address }: User): Promise<SubmissionReply | undefined> => {
+const begin = async (deps: Deps, user: User): Promise<SubmissionReply | undefined> => {
   try {
-    const caller = await admitted(deps, password, address);
-    const { admitted: isWithin, retryAfterS } = await deps.limiter.hit(windowsOf(POLICY, caller));
+    if (deps.clock.monotonic() - user.seen.atMs > SEEN_FOR_MS) await lookAgain(deps, user);
+    const { key } = user.seen;
+    const { admitted: isWithin, retryAfterS } = await deps.limiter.hit(windowsOf(POLICY, key));
     if (isWithin) return undefined;
-    return { code: 451, status: '4.7.1', text: `${limitInWords(POLICY, caller)}. Try again in ${retryAfterS} s.` };
+    return { code: 451, status: '4.7.1', text: `${limitInWords(POLICY, key)}. Try again in ${retryAfterS} s.` };
   } catch (error) {
     return replyTo(deps, error, 'none');
   }
 };
 
+/** Rejects as `admitted` does. */
+const lookAgain = async (deps: Deps, user: User): Promise<KeyAuthenticated> => {
+  const key = await admitted(deps, user.password, user.address);
+  user.seen = { key, atMs: deps.clock.monotonic() };
+  return key;
+};
+
 const submit = async (
   deps: Deps,
   by: string,
-  { password, address }: User,
+  user: User,
   { how, ...mail }: Readonly<{ sender: string | undefined; to: readonly string[]; raw: Buffer; how: string }>,
 ): Promise<SubmissionReply> => {
   const { commands, queries, clock, ids, logger } = deps;
@@ -108,9 +121,10 @@ const submit = async (
   let keyId: string | undefined;
   let reply: SubmissionReply;
   try {
-    const key = await admitted(deps, password, address);
+    // A message is taken with a key that is good at its end, however long it took to arrive.
+    const key = await lookAgain(deps, user);
     keyId = key.keyId;
-    const caller = callerWith(key, { id: requestId, ip: address, headers: { 'user-agent': 'SMTP' } });
+    const caller = callerWith(key, { id: requestId, ip: user.address, headers: { 'user-agent': 'SMTP' } });
     const { body } = await commands.submitEmail(caller, { ...mail, by, with: how }, () =>
       queries.storedAttachmentBytes(key.teamId),
     );

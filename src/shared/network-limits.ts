@@ -9,6 +9,20 @@ export type NetworkBounds = Readonly<{
   messagesPerMinute: number;
 }>;
 
+/** Limits of an SMTP server. */
+export type SmtpServerBounds = NetworkBounds &
+  Readonly<{
+    /** Connections of all networks together. */
+    allConnectionsMax: number;
+    sizeBytesMax: number;
+    /** A client that sends nothing for this long is hung up on. */
+    silenceMs: number;
+    /** A connection ends after this time, whatever the client sends. */
+    sessionMs: number;
+    /** A server that closes gives its dialogues this time to end. */
+    closeMs: number;
+  }>;
+
 export type NetworkLimits = Readonly<{
   /** Out: false if this connection is refused. It must not be closed here then. */
   open: (address: string) => boolean;

@@ -1,11 +1,14 @@
 /** Programs that hand over mail by SMTP, on each engine: the dialogue, the login, what leaves, kills in the middle. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTransport } from 'nodemailer';
 import PostalMime from 'postal-mime';
 import t, { type Test } from 'tap';
+import type { EmailRecord } from '../../src/api/email.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { engineNames, openEngineOfTest } from '../support/engines.js';
 import { copyFounded, createdKey, setSender } from '../support/founded.js';
@@ -308,14 +311,48 @@ await t.test('links and opens are tracked where it is asked, and only in texts o
   });
 });
 
+await t.test('the programs that the page shows hand over mail', async (t) => {
+  const world = (await openWorld(t, 'embedded'))!;
+  const { app, port } = world;
+  const page = readFileSync(new URL('../../../docs/smtp.md', import.meta.url), 'utf8');
+  const programIn = (language: string): string =>
+    (new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? '')
+      .replace('mail.example.com', '127.0.0.1')
+      .replace('587', String(port));
+  // The certificate of the test is known to nobody.
+  const script = programIn('js').replace('requireTLS: true,', '$& tls: { rejectUnauthorized: false },');
+  const [, shown = ''] = /^\/\/ (250 .*)$/m.exec(script) ?? [];
+  const run = new Function('nodemailer', 'process', `return (async () => {${script}; return response;})()`) as (
+    nodemailer: object,
+    process: object,
+  ) => Promise<string>;
+  const response = await run({ createTransport }, { env: { API_KEY: app.key } });
+  t.equal(response.replace(idIn(response), 'id'), shown.replace(idIn(shown), 'id'), 'the reply that the page shows');
+  t.match(await app.whenStatus(idIn(response), 'sent'), { subject: 'Your order', tags: ['order'] });
+  const python = spawnSync('python3', ['-c', 'import smtplib']);
+  if (python.status !== 0) return t.comment('Python is missing');
+  const child = spawn('python3', ['-c', programIn('python')], {
+    env: { ...process.env, API_KEY: app.key },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.same(await once(child, 'exit'), [0, null]);
+  const sent = async () => {
+    const { body } = await app.call<{ data: EmailRecord[] }>('GET', '/api/emails?templateId=smtp');
+    return body.data.find((one) => one.id !== idIn(response));
+  };
+  const { id } = await eventually('the mail of Python is listed', sent);
+  t.match(await app.whenStatus(id, 'sent'), { subject: 'Your order', metadata: { custom: { order: 17 } } });
+});
+
 await t.test('an erased recipient is in no field of the mail that others get', async (t) => {
   const world = (await openWorld(t, 'embedded'))!;
   const { app, sink } = world;
-  const at = new Date(Date.now() + 12_000).toISOString();
-  const text = `X-Sealpost-Schedule: ${at}\r\n${TEXT.replace('To: Ada <ada@example.com>', 'To: Ada <ada@example.com>, Bob <bob@example.com>')}`;
+  const at = (inMs: number): string => new Date(Date.now() + inMs).toISOString();
+  const text = `X-Sealpost-Schedule: ${at(3_600_000)}\r\n${TEXT.replace('To: Ada <ada@example.com>', 'To: Ada <ada@example.com>, Bob <bob@example.com>')}`;
   const id = idIn(await give(await loggedIn(world, app.key), text, ['ada@example.com', 'bob@example.com']));
   t.equal((await app.call('POST', '/api/privacy/erase', { email: 'ada@example.com' })).status < 300, true);
   await eventually('the erasure is done', async () => (await app.email(id)).recipients[0]?.erased === true);
+  t.equal((await app.call('PATCH', `/api/emails/${id}`, { scheduledAt: at(1_000) })).status, 200);
   await app.whenStatus(id, 'sent');
   t.same(sink.received[0]!.envelope.to, ['bob@example.com']);
   t.match(sink.received[0]!.raw.toString(), /\r\nTo: Bob <bob@example\.com>\r\n/);
@@ -355,13 +392,13 @@ await t.test(
         const text = TEXT.replace('<first@client.example>', messageId) + body;
         // It is sent again, as programs do, until it has its answer.
         for (;;) {
-          const reply = await once(text).catch(() => '');
+          const reply = await handedOver(text).catch(() => '');
           const id = /^250 2\.0\.0 Ok: queued as (\S+)/.exec(reply)?.[1];
           if (id !== undefined) {
             if ((taken.get(messageId) ?? id) !== id) doubled.push(messageId);
             taken.set(messageId, id);
             if (!own.chance(0.2)) break;
-            const again = await once(text).catch(() => '');
+            const again = await handedOver(text).catch(() => '');
             if (again.startsWith('250') && !again.endsWith(id)) doubled.push(messageId);
             break;
           }
@@ -370,7 +407,7 @@ await t.test(
         }
       }
     };
-    const once = async (text: string): Promise<string> => {
+    const handedOver = async (text: string): Promise<string> => {
       const client = await openRawSmtp(port);
       try {
         await client.reply();

@@ -6,26 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../../domain/ports/clock.js';
 import { withAsciiDomain } from '../../shared/addresses.js';
-import { openNetworkLimits, type NetworkBounds, type NetworkLimits } from '../../shared/network-limits.js';
+import { openNetworkLimits, type NetworkLimits, type SmtpServerBounds } from '../../shared/network-limits.js';
 import type { EmailId } from '../../domain/core/ids.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../domain/ports/report-reader.js';
 
 /** `later`: the report may be taken in a minute. `unknown`: there is no such email. */
 export type Taken = 'taken' | 'later' | 'unknown';
-
-export type SmtpBounds = NetworkBounds &
-  Readonly<{
-    /** For all networks together. */
-    allConnectionsMax: number;
-    sizeBytesMax: number;
-    /** So long a client may send nothing. */
-    silenceMs: number;
-    /** So long a connection may last, whatever it sends. */
-    sessionMs: number;
-    /** So long dialogues may go on when the server closes. */
-    closeMs: number;
-  }>;
 
 export type SmtpListenerOptions = Readonly<{
   host: string;
@@ -35,7 +22,7 @@ export type SmtpListenerOptions = Readonly<{
   name: string;
   /** PEM; absent: no STARTTLS. */
   tls?: Readonly<{ cert: string; key: string }>;
-  bounds: SmtpBounds;
+  bounds: SmtpServerBounds;
   clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
   /** The email that an address belongs to; undefined if its token is not ours. */
@@ -133,7 +120,7 @@ const settingsOf = ({ name, tls, bounds }: SmtpListenerOptions): Settings => ({
 const refusal = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });
 
 /** The admitted connections. Each ends when its time is over, or when its network sends too many commands. */
-const openSessions = ({ sessionMs }: SmtpBounds, limits: NetworkLimits): Sessions => {
+const openSessions = ({ sessionMs }: SmtpServerBounds, limits: NetworkLimits): Sessions => {
   const sessions = new Map<
     unknown,
     Readonly<{ address: string; timer: NodeJS.Timeout; hangUp: (why: string) => void }>

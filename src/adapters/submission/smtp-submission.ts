@@ -8,7 +8,7 @@ import { parseAddress } from '../../domain/mime/address.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import { withAsciiDomain } from '../../shared/addresses.js';
-import { openNetworkLimits, type NetworkBounds, type NetworkLimits } from '../../shared/network-limits.js';
+import { openNetworkLimits, type NetworkLimits, type SmtpServerBounds } from '../../shared/network-limits.js';
 
 /** `status`: the enhanced status code (RFC 3463). */
 export type SubmissionReply = Readonly<{ code: number; status: string; text: string }>;
@@ -16,23 +16,14 @@ export type SubmissionReply = Readonly<{ code: number; status: string; text: str
 /** A client that has logged in. `share`: those of one share have at most half of the connections and of the memory. */
 export type SubmissionUser = Readonly<{ share: string }>;
 
-export type SubmissionBounds = NetworkBounds &
+export type SubmissionBounds = SmtpServerBounds &
   Readonly<{
-    /** For all networks together. */
-    allConnectionsMax: number;
-    sizeBytesMax: number;
     /** Recipients of one message. */
     recipientsMax: number;
     /** Messages that arrive, of all clients together. */
     memoryBytesMax: number;
-    /** So long a client may send nothing. */
-    silenceMs: number;
-    /** So long one message may take to arrive. */
+    /** A message that takes longer to arrive is not taken. */
     messageMs: number;
-    /** So long a connection may last, whatever it sends. */
-    sessionMs: number;
-    /** So long dialogues may go on when the server closes. */
-    closeMs: number;
   }>;
 
 type Pair = Readonly<{ cert: string; key: string }>;
@@ -72,7 +63,9 @@ const COMMAND_OCTETS_MAX = 12_288;
 /** RFC 5321, section 4.5.3.1.5. */
 const REPLY_OCTETS_MAX = 500;
 const LOGINS_PER_CONNECTION_MAX = 3;
-const FIRST_ROOM_BYTES = 64 * 1024;
+/** The room of a message that comes in several pieces. */
+const GROWN_BYTES_MIN = 64 * 1024;
+const EMPTY = Buffer.alloc(0);
 
 const STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
 const LOOPBACK = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/;
@@ -209,7 +202,7 @@ const makeServer = <User extends SubmissionUser>(shared: Shared<User>, isTls: bo
     ],
     heloResponse: '%s',
     hideENHANCEDSTATUSCODES: false,
-    // Parameters of DSN are taken and ignored; to offer them would promise reports.
+    // A server that offers DSN must send the reports (RFC 3461, section 5.2). Its parameters are taken and ignored.
     hideDSN: true,
     disableReverseLookup: true,
     size: bounds.sizeBytesMax,
@@ -393,7 +386,7 @@ const take = async <User extends SubmissionUser>(
     hangUp(session, busy('the message takes too long'));
     stream.destroy();
   }, options.bounds.messageMs);
-  const arriving: Arriving = { bytes: Buffer.alloc(0), length: 0, refused: undefined };
+  const arriving: Arriving = { bytes: EMPTY, length: 0, refused: undefined };
   let hasArrived = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -421,7 +414,7 @@ const take = async <User extends SubmissionUser>(
   }
 };
 
-/** `bytes`: room for what arrives, of which `length` is taken. */
+/** `bytes`: room for what arrives, of which `length` is taken. The first piece is its own room. */
 type Arriving = { bytes: Buffer; length: number; refused: SubmissionReply | undefined };
 
 /** Adds a piece. A message that is refused is read to its end, as the protocol requires, and not kept. */
@@ -430,21 +423,22 @@ const receive = (arriving: Arriving, chunk: Buffer, room: Room, share: string, b
   const needed = arriving.length + chunk.length;
   if (needed > bounds.sizeBytesMax) arriving.refused = tooLarge(bounds);
   else if (needed > arriving.bytes.length) {
-    const size = Math.max(FIRST_ROOM_BYTES, Math.min(Math.ceil(1.5 * needed), bounds.sizeBytesMax));
+    const isFirst = arriving.length === 0;
+    const size = isFirst ? needed : Math.min(Math.max(GROWN_BYTES_MIN, Math.ceil(1.5 * needed)), bounds.sizeBytesMax);
     if (room.take(share, size - arriving.bytes.length)) {
-      const larger = Buffer.allocUnsafe(size);
+      const larger = isFirst ? chunk : Buffer.allocUnsafe(size);
       arriving.bytes.copy(larger, 0, 0, arriving.length);
       arriving.bytes = larger;
     } else
       arriving.refused = { code: 452, status: '4.3.1', text: 'too many messages arrive at once, send it again later' };
   }
   if (arriving.refused === undefined) {
-    chunk.copy(arriving.bytes, arriving.length);
+    if (chunk !== arriving.bytes) chunk.copy(arriving.bytes, arriving.length);
     arriving.length = needed;
     return;
   }
   room.giveBack(share, arriving.bytes.length);
-  arriving.bytes = Buffer.alloc(0);
+  arriving.bytes = EMPTY;
 };
 
 const tooLarge = ({ sizeBytesMax }: SubmissionBounds): SubmissionReply => ({

@@ -5,14 +5,13 @@ import t, { type Test } from 'tap';
 import { openReportReader } from '../../../src/adapters/feedback/read-report.js';
 import {
   openSmtpListener,
-  type SmtpBounds,
   type SmtpListenerOptions,
   type Taken,
 } from '../../../src/adapters/feedback/smtp-listener.js';
 import { assertDefined, parseEmailId, type EmailId } from '../../../src/domain/core/ids.js';
 import type { LogFields, Logger } from '../../../src/domain/ports/logger.js';
 import { REPORT_BYTES_READ_MAX } from '../../../src/domain/ports/report-reader.js';
-import { openNetworkLimits } from '../../../src/shared/network-limits.js';
+import { openNetworkLimits, type SmtpServerBounds } from '../../../src/shared/network-limits.js';
 import { fakeClock } from '../../support/fake-clock.js';
 import { openRawSmtp, type RawSmtp } from '../../support/raw-smtp.js';
 import { eventually } from '../../support/wait.js';
@@ -191,7 +190,7 @@ t.setTimeout(900_000);
 
 const ID = assertDefined(parseEmailId('018c0000-0000-7000-8000-000000000001'), 'id');
 const OURS = 'bounce+token@bounces.example.com';
-const generous: SmtpBounds = {
+const generous: SmtpServerBounds = {
   connectionsMax: 10,
   connectionsPerMinute: 10_000,
   commandsPerMinute: 10_000,
@@ -214,7 +213,7 @@ type Setup = Readonly<{
 
 const setUp = async (
   t: Test,
-  bounds: Partial<SmtpBounds> = {},
+  bounds: Partial<SmtpServerBounds> = {},
   more: Partial<SmtpListenerOptions> = {},
 ): Promise<Setup> => {
   const received: { id: EmailId; raw: string; bytes: number }[] = [];
