@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { sendExamples } from '../../src/api/examples.js';
+import { sendEmailsExamples, sendExamples } from '../../src/api/examples.js';
 import {
   equip,
   followPages,
@@ -74,11 +74,21 @@ await t.test(
         });
         t.equal(answer.status, 201, name);
       }
+      for (const [name, { value }] of Object.entries(sendEmailsExamples)) {
+        const answer = await fetch(`${reader.base}/api/emails/batch`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(value),
+        });
+        t.equal(answer.status, 201, name);
+        t.match(await answer.json(), { accepted: 2, refused: 0 }, name);
+      }
       const cookie = await server.mailboxCookie();
       const mails = await eventually('all mails have arrived', async () => {
         const arrived = await readMailbox(reader, cookie);
         // The copy of the one that the pages delete is deleted with it.
-        return arrived.length >= 3 + Object.keys(sendExamples).length && arrived;
+        const several = 2 * Object.keys(sendEmailsExamples).length;
+        return arrived.length >= 3 + several + Object.keys(sendExamples).length && arrived;
       });
       for (const { subject, html } of mails) t.same(holesOf(html ?? ''), [], subject);
       t.ok(mails.some(({ subject }) => subject === 'Your order NW-10482 is confirmed'));

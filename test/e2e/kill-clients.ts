@@ -6,7 +6,10 @@ import { pause } from '../support/wait.js';
 
 export type Accepted = Readonly<{ id: string; messageId: string; text: string; key: string | undefined }>;
 
-type Request = { readonly key: string | undefined; readonly body: string; sent: number };
+/** `emails`: how many emails a call with several has; undefined for a call with one. */
+type Request = { readonly key: string | undefined; readonly body: string; readonly emails?: number; sent: number };
+
+type Result = Readonly<{ id?: string; messageId?: string; status: string }>;
 
 export type Clients = Readonly<{
   /** Every 201, by the id of its email. */
@@ -43,16 +46,36 @@ export const startClients = (options: ClientOptions): Clients => {
   let lostWithoutKey = 0;
   let draining = false;
 
+  const noteEmail = (key: string | undefined, id: string, messageId: string, text: string): void => {
+    const before = accepted.get(id);
+    if (before !== undefined && (key === undefined || before.text !== text))
+      faults.push(`email ${id} was answered twice, differently or without a key`);
+    if (key !== undefined && (emailOfKey.get(key) ?? id) !== id)
+      faults.push(`one Idempotency-Key made the emails ${emailOfKey.get(key)} and ${id}`);
+    if (key !== undefined) emailOfKey.set(key, id);
+    accepted.set(id, { id, messageId, text, key });
+  };
+
   const note = (request: Request, status: number, text: string): void => {
     if (status !== 201) return void faults.push(`a send call was answered ${status} ${text}`);
-    const { id, messageId } = JSON.parse(text) as { id: string; messageId: string };
-    const before = accepted.get(id);
-    if (before !== undefined && (request.key === undefined || before.text !== text))
-      faults.push(`email ${id} was answered twice, differently or without a key`);
-    if (request.key !== undefined && (emailOfKey.get(request.key) ?? id) !== id)
-      faults.push(`one Idempotency-Key made the emails ${emailOfKey.get(request.key)} and ${id}`);
-    if (request.key !== undefined) emailOfKey.set(request.key, id);
-    accepted.set(id, { id, messageId, text, key: request.key });
+    if (request.emails === undefined) {
+      const { id, messageId } = JSON.parse(text) as { id: string; messageId: string };
+      return noteEmail(request.key, id, messageId, text);
+    }
+    const { results } = JSON.parse(text) as { results: readonly Result[] };
+    if (results.length !== request.emails) faults.push(`${request.emails} emails have ${results.length} results`);
+    for (const [place, { id, messageId = '', ...result }] of results.entries()) {
+      const key = request.key === undefined ? undefined : `${request.key} ${place}`;
+      if (id === undefined) noteRefused(key, JSON.stringify(result));
+      else noteEmail(key, id, messageId, JSON.stringify(results[place]));
+    }
+  };
+
+  const noteRefused = (key: string | undefined, text: string): void => {
+    if (!text.includes('"ERR_TMPL_002"')) faults.push(`an email of a call with several was refused: ${text}`);
+    if (key === undefined) return;
+    if ((emailOfKey.get(key) ?? text) !== text) faults.push(`${key} was answered ${emailOfKey.get(key)} and ${text}`);
+    emailOfKey.set(key, text);
   };
 
   const post = async (base: string, request: Request): Promise<void> => {
@@ -60,7 +83,7 @@ export const startClients = (options: ClientOptions): Clients => {
     if (request.sent > 0) repeated += 1;
     request.sent += 1;
     try {
-      const response = await fetch(`${base}/api/emails/send`, {
+      const response = await fetch(`${base}/api/emails/${request.emails === undefined ? 'send' : 'batch'}`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${options.apiKey}`,
@@ -73,7 +96,7 @@ export const startClients = (options: ClientOptions): Clients => {
       note(request, response.status, await response.text());
     } catch {
       // No whole answer: the server was killed. Without a key nobody can know what became of it.
-      if (request.key === undefined) lostWithoutKey += 1;
+      if (request.key === undefined) lostWithoutKey += request.emails ?? 1;
       else unanswered.push(request);
     }
   };
@@ -108,6 +131,24 @@ const priorities = ['high', 'normal', 'normal', 'low'] as const;
 
 const makeRequest = (random: Random, name: string): Request => {
   const keyed = random.chance(0.5);
+  if (random.chance(0.15)) return makeSeveral(random, name, keyed);
+  const body = makeEmail(random, name, keyed);
+  return { key: keyed ? `key-${name}` : undefined, body: JSON.stringify(body), sent: 0 };
+};
+
+/** A call with several emails: all or none, or with some that are refused. */
+const makeSeveral = (random: Random, name: string, keyed: boolean): Request => {
+  const allOrNone = random.chance(0.5);
+  const emails = Array.from({ length: random.between(2, 15) }, (_, place) => {
+    const email = makeEmail(random, `${name}-${place}`, keyed);
+    // The last one is accepted in every call, so that the answer is 201.
+    return !allOrNone && place > 0 && random.chance(0.2) ? { ...email, templateId: 'no-such-template' } : email;
+  });
+  const body = JSON.stringify({ emails: emails.reverse(), allOrNone });
+  return { key: keyed ? `several-${name}` : undefined, body, emails: emails.length, sent: 0 };
+};
+
+const makeEmail = (random: Random, name: string, keyed: boolean): Readonly<Record<string, unknown>> => {
   // A repeated call must name a time in the future too, so only calls that are never repeated are scheduled.
   const scheduled =
     !keyed && random.chance(0.1)
@@ -124,7 +165,7 @@ const makeRequest = (random: Random, name: string): Request => {
     email: `to${index}.${name}@example.com`,
     name: `Recipient ${index}`,
   }));
-  const body = {
+  return {
     templateId: 'sign-in-code',
     to: recipients,
     variables: { code: String(random.between(100_000, 999_999)), firstName: name },
@@ -132,5 +173,4 @@ const makeRequest = (random: Random, name: string): Request => {
     ...scheduled,
     ...attachments,
   };
-  return { key: keyed ? `key-${name}` : undefined, body: JSON.stringify(body), sent: 0 };
 };

@@ -1,7 +1,8 @@
 /**
- * The kill test: clients send without a pause while the server is killed at random moments and started again.
- * Afterwards every 201 must have been delivered exactly once, but for the emails that were in an SMTP dialogue at a
- * kill. As a program: `node build/test/e2e/kill.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
+ * The kill test: clients send without a pause, single emails and several in one call, while the server is killed at
+ * random moments and started again. Afterwards every email that was answered as accepted must have been delivered
+ * exactly once, but for those that were in an SMTP dialogue at a kill. As a program:
+ * `node build/test/e2e/kill.js [--rounds N] [--seed N]`; the seed repeats every choice of the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
