@@ -28,7 +28,7 @@ import { type Connections, openConnections, countUnsent, openUnsentAnswers } fro
 import { clientErrorHandler, errorHandler, routerErrorHandler } from './server/failures.js';
 import { jsonBodyParser } from './server/json/large-body.js';
 import type { DescribedRoute } from './server/openapi/document.js';
-import { mailboxCookieName } from './server/cookies.js';
+import { cookiePlaceOf, mailboxCookieName, publicAccessCookie } from './server/cookies.js';
 import { policyOf } from './server/rates.js';
 import { registerReference, registerSwagger } from './server/openapi/reference.js';
 import { checkQuery } from './server/query.js';
@@ -95,6 +95,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   const app = createApp(deps, connections);
   app.addHook('preClose', async () => connections.endHalfSent(app.server));
   app.decorate('ownPath', ownPathOf(deps.settings.publicUrl));
+  app.decorate('cookiePlace', cookiePlaceOf(deps.settings.publicUrl));
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
@@ -127,7 +128,11 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
     });
 
   await registerSwagger(app, deps);
-  await registerReference(app, routes, mailboxCookieName(deps.settings.port));
+  const cookies = {
+    access: publicAccessCookie(app.cookiePlace, new URL(deps.settings.publicUrl).hostname),
+    mailbox: mailboxCookieName(deps.settings.port),
+  };
+  await registerReference(app, routes, cookies);
   app.after(() => {
     registerRoutes(app, deps);
     moreRoutes(app);

@@ -31,7 +31,7 @@ const openBrowser = (app: TestApp): Browser => {
     cookies,
     seen,
     call: async (method, url, { body, headers = {}, csrf = true } = {}) => {
-      const token = cookies.get('__Host-sealpost_csrf');
+      const token = cookies.get('__Host-sealpost_csrf_443');
       const response = await app.server.inject({
         method,
         url,
@@ -88,9 +88,12 @@ void t.test('a page signs in, reads, changes, refreshes and signs out', async (t
   }
   t.match(
     [access, refresh],
-    [/^__Host-sealpost_access=eyJ.*; HttpOnly$/, /^__Host-sealpost_refresh=sealpost_rt_.*Max-Age=2592000.*; HttpOnly$/],
+    [
+      /^__Host-sealpost_access_443=eyJ.*; HttpOnly$/,
+      /^__Host-sealpost_refresh_443=sealpost_rt_.*Max-Age=2592000.*; HttpOnly$/,
+    ],
   );
-  t.match(csrf, new RegExp(`^__Host-sealpost_csrf=${String(body['csrfToken'])};`));
+  t.match(csrf, new RegExp(`^__Host-sealpost_csrf_443=${String(body['csrfToken'])};`));
   t.notMatch(csrf, /HttpOnly/);
 
   t.equal((await ada.call('GET', '/api/users/me')).statusCode, 200);
@@ -109,8 +112,12 @@ void t.test('a page signs in, reads, changes, refreshes and signs out', async (t
   const refreshed = await ada.call('POST', '/api/auth/refresh');
   t.equal(refreshed.statusCode, 200);
   t.strictSame(Object.keys(refreshed.json<object>()).sort(), ['csrfToken', 'expiresIn', 'sessionId']);
-  t.not(ada.cookies.get('__Host-sealpost_refresh'), before.get('__Host-sealpost_refresh'));
-  t.equal(ada.cookies.get('__Host-sealpost_csrf'), before.get('__Host-sealpost_csrf'), 'of the session, which goes on');
+  t.not(ada.cookies.get('__Host-sealpost_refresh_443'), before.get('__Host-sealpost_refresh_443'));
+  t.equal(
+    ada.cookies.get('__Host-sealpost_csrf_443'),
+    before.get('__Host-sealpost_csrf_443'),
+    'of the session, which goes on',
+  );
 
   t.match(await ada.call('POST', '/api/auth/logout', { csrf: false }), rejected);
   t.equal((await ada.call('POST', '/api/auth/logout')).statusCode, 200);
@@ -148,16 +155,16 @@ void t.test('other pages act in nobody’s session', async (t) => {
   for (const headers of strangers)
     t.match(await change(headers), rejected, `${JSON.stringify(headers)} with the token itself`);
   t.match(
-    await change({ 'x-csrf-token': eve.cookies.get('__Host-sealpost_csrf')! }),
+    await change({ 'x-csrf-token': eve.cookies.get('__Host-sealpost_csrf_443')! }),
     rejected,
     'the token of another session',
   );
   t.match(await change({ 'x-csrf-token': '' }), rejected);
-  t.match(await change({ 'x-csrf-token': `${ada.cookies.get('__Host-sealpost_csrf')!}0` }), rejected);
-  const own = ada.cookies.get('__Host-sealpost_csrf')!;
-  ada.cookies.set('__Host-sealpost_csrf', eve.cookies.get('__Host-sealpost_csrf')!);
+  t.match(await change({ 'x-csrf-token': `${ada.cookies.get('__Host-sealpost_csrf_443')!}0` }), rejected);
+  const own = ada.cookies.get('__Host-sealpost_csrf_443')!;
+  ada.cookies.set('__Host-sealpost_csrf_443', eve.cookies.get('__Host-sealpost_csrf_443')!);
   t.match(await change({}), rejected, 'both set to what somebody else has: the cookie is compared with nothing');
-  ada.cookies.set('__Host-sealpost_csrf', own);
+  ada.cookies.set('__Host-sealpost_csrf_443', own);
   const form = await app.server.inject({
     method: 'POST',
     url: '/api/auth/logout',
@@ -217,13 +224,82 @@ void t.test('a header goes before cookies, and only access tokens serve as one',
   );
   t.equal((await ada.call('POST', '/api/auth/logout', { headers })).statusCode, 200);
   t.equal(ada.cookies.size, 3, 'the session of the browser is another');
-  ada.cookies.set('__Host-sealpost_access', app.key);
+  ada.cookies.set('__Host-sealpost_access_443', app.key);
   t.match(await ada.call('GET', '/api/emails'), { statusCode: 401, body: /UNAUTHORIZED/ }, 'an API key is no cookie');
-  ada.cookies.delete('__Host-sealpost_access');
-  ada.cookies.set('sealpost_access', accessToken);
+  ada.cookies.delete('__Host-sealpost_access_443');
+  ada.cookies.set('sealpost_access_443', accessToken);
   t.match(
     await ada.call('GET', '/api/users/me'),
     { statusCode: 401, body: /UNAUTHORIZED/ },
     'a name that a sub-domain can set',
   );
+});
+
+/** The cookies that a sign-in sets, or the code that it is refused with. */
+const signInAt = async (
+  app: TestApp,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly string[] | string> => {
+  const answer = await app.server.inject({
+    method: 'POST',
+    url: '/api/auth/login',
+    remoteAddress: `198.51.100.${(addresses += 1)}`,
+    headers,
+    payload: { email: 'ada@example.com', password: PASSWORD, session: 'cookie' },
+  });
+  return answer.statusCode === 200 ? [answer.headers['set-cookie'] ?? []].flat() : answer.json<{ code: string }>().code;
+};
+
+void t.test('over plain HTTP a browser signs in on loopback alone, by cookies that Safari keeps', async (t) => {
+  const app = await startTestApp({ isFounded: true, dataDir: temporaryDirectory(t) });
+  t.teardown(app.stop);
+  await signedIn(app.engine, { email: 'ada@example.com', teamId: (await firstTeam(app.engine))! });
+  await app.whenCaughtUp();
+  for (const host of ['127.0.0.1:3000', 'localhost:3000', '[::1]:3000', 'mail.localhost:3000', 'LOCALHOST']) {
+    const set = await signInAt(app, { host, origin: `http://${host}` });
+    t.type(set, Array, `${host}: ${String(set)}`);
+    for (const line of set)
+      t.match(line, /^sealpost_(?:access|refresh|csrf)_0=[^;]+; Path=\/; Max-Age=\d+; SameSite=Lax/);
+    for (const line of set) t.notMatch(line, /Secure|Domain/, host);
+    const cookie = [...set].map((line) => line.split(';')[0]).join('; ');
+    const read = (headers: Readonly<Record<string, string>>) =>
+      app.server.inject({ url: '/api/users/me', remoteAddress: '198.51.100.250', headers });
+    t.equal((await read({ host, cookie })).statusCode, 200, host);
+    t.equal((await read({ host: 'nas:3000', cookie })).statusCode, 401, 'a name that only leads to loopback');
+  }
+  for (const host of ['nas:3000', '192.168.1.7:3000', 'localhost.example.com', '127.0.0.1.example.com', 'xlocalhost'])
+    for (const headers of [{ host }, { host, origin: `http://${host}` }])
+      t.equal(await signInAt(app, headers), 'HTTPS_REQUIRED', JSON.stringify(headers));
+  t.match(
+    await signInAt(app, { host: 'nas:3000', origin: 'https://nas:3000' }),
+    [/^__Host-sealpost_access_0=.*; Path=\/; Max-Age=900; Secure/],
+    'a proxy serves HTTPS, and nobody told the service',
+  );
+});
+
+void t.test('instances on one host keep sessions of their own', async (t) => {
+  const names: string[] = [];
+  for (const url of [
+    'https://example.com',
+    'https://example.com:8443',
+    'https://example.com/mail',
+    'https://example.com/a.b/',
+  ]) {
+    const app = await startTestApp({
+      isFounded: true,
+      dataDir: temporaryDirectory(t),
+      settings: { SEALPOST_PUBLIC_URL: url, SEALPOST_SMTP_URL: 'mailbox:' },
+    });
+    t.teardown(app.stop);
+    await signedIn(app.engine, { email: 'ada@example.com' });
+    const { host, origin } = new URL(url);
+    const set = await signInAt(app, { host, origin });
+    names.push(...[...set].map((line) => line.split('=')[0]!));
+    t.equal(await signInAt(app, { host: 'nas:3000', origin: 'http://nas:3000' }), 'HTTPS_REQUIRED');
+  }
+  t.strictSame(
+    names.filter((name) => name.includes('access')),
+    ['443', '8443', '443_mail', '443_a.2eb'].map((suffix) => `__Host-sealpost_access_${suffix}`),
+  );
+  t.equal(new Set(names).size, names.length);
 });

@@ -154,7 +154,7 @@ const open = async (t: Test, more: Readonly<Record<string, string>> = {}) => {
   return { app, acme, other, page, start, back, signIn, me };
 };
 
-const isSignedIn = (jar: Jar): boolean => jar.has('__Host-sealpost_access');
+const isSignedIn = (jar: Jar): boolean => jar.has('sealpost_access_0');
 
 const refusedWith = (t: Test, jar: Jar, { status, text }: Page, expected: number, words: RegExp): void => {
   t.equal(status, expected);
@@ -181,7 +181,7 @@ void t.test('a person signs in by a provider', async (t) => {
     const jar: Jar = new Map();
     const signedIn = await signIn(jar, 'ada', 'acme', '?returnTo=/docs%3Fa%3D1');
     t.match(signedIn, { status: 303, location: '/docs?a=1' });
-    t.notOk(jar.has('__Host-sealpost_sign_in'), 'the attempt is over');
+    t.notOk(jar.has('sealpost_sign_in_0'), 'the attempt is over');
     const first = await me(jar);
     t.match(first, { email: 'ada@example.com', name: 'Ada', emailVerified: true });
     const again: Jar = new Map();
@@ -248,10 +248,10 @@ void t.test('a person signs in by a provider', async (t) => {
 
     const cookie: Jar = new Map();
     const forged = await atProvider(await start(cookie), 'ada');
-    const [payload, mark] = cookie.get('__Host-sealpost_sign_in')!.split('.') as [string, string];
+    const [payload, mark] = cookie.get('sealpost_sign_in_0')!.split('.') as [string, string];
     const read = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
     const other = Buffer.from(JSON.stringify({ ...read, linkTo: '018c0000-0000-7000-8000-000000000001' }));
-    cookie.set('__Host-sealpost_sign_in', `${other.toString('base64url')}.${mark}`);
+    cookie.set('sealpost_sign_in_0', `${other.toString('base64url')}.${mark}`);
     refusedWith(t, cookie, await back(cookie, forged), 400, /has not begun this sign-in/);
 
     const denied: Jar = new Map();
@@ -337,7 +337,7 @@ void t.test('second factor, link, unlink, erasure', async (t) => {
   const mine = await app.call<{ data: { id: string }[] }>('GET', '/api/users/me/identities', undefined, owner);
   t.equal(mine.body.data.length, 1);
   const [{ id }] = mine.body.data as [{ id: string }];
-  const beas = { cookie: cookiesOf(bea), 'x-csrf-token': bea.get('__Host-sealpost_csrf')! };
+  const beas = { cookie: cookiesOf(bea), 'x-csrf-token': bea.get('sealpost_csrf_0')! };
   const ofAnother = await app.server.inject({ method: 'DELETE', url: `/api/users/me/identities/${id}`, headers: beas });
   t.equal(ofAnother.statusCode, 404);
   t.equal((await app.call('DELETE', `/api/users/me/identities/${id}`, undefined, owner)).status, 200);

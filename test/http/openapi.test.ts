@@ -2,7 +2,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { KindGuard } from '@sinclair/typebox';
 import t from 'tap';
+import { causeOf } from '../../src/commands/core/caller.js';
 import { commandCodes } from '../../src/commands/index.js';
+import { makeSignInLink } from '../../src/commands/people/sign-in-links.js';
 import { addressRateLimits } from '../../src/domain/access/rate-limits.js';
 import { DomainError, type ErrorCode } from '../../src/domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/core/json.js';
@@ -14,9 +16,10 @@ import { components, schemaFiles } from '../../src/api/components.js';
 import { sendExamples } from '../../src/api/examples.js';
 import { asSent, credentialFor, requestTo } from './request-to.js';
 import { mailsIn } from '../support/account-world.js';
+import { caller } from '../support/command-world.js';
 import { formats } from '../support/described-answers.js';
 import { PASSWORD } from '../support/people.js';
-import { bearer, memoryMailbox, openServer } from './server.js';
+import { bearer, memoryMailbox, openServer, USER } from './server.js';
 
 const object = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
@@ -318,11 +321,12 @@ void t.test('every operation names its codes, each with its status, and every co
   t.teardown(() => app.close());
   const document = openApiDocument(app);
   const seen = new Set<string>();
-  // A link of another address is looked up before its command.
+  // Links of another address, and those that sign in, are looked up before their command.
   const change = { email: 'ada@example.org', password: PASSWORD };
   const headers = bearer('role=viewer');
   await app.inject({ method: 'POST', url: '/api/auth/email/change', headers, payload: change });
   const { token } = (await mailsIn(world().deps.eventLog)).find(({ page }) => page === 'address') ?? {};
+  const signInToken = await makeSignInLink(world().deps, USER, causeOf(world().deps, caller));
   for (const route of routesOf(app)) {
     const operation = object(
       object(object(document['paths'])[route.path.replace(/:([a-zA-Z]+)/g, '{$1}')])[route.method.toLowerCase()],
@@ -340,6 +344,7 @@ void t.test('every operation names its codes, each with its status, and every co
     if (route.command === undefined) continue;
     const request = requestTo(route, credentialFor(route));
     if (route.path === '/api/auth/email/confirm') request.payload = { token, password: PASSWORD };
+    if (route.path === '/api/auth/link') request.payload = { token: signInToken };
     const ask = () => app.inject(request);
     for (const code of commandCodes[route.command]) {
       during.run = (called) => {

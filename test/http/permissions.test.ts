@@ -130,7 +130,7 @@ void t.test('the query names the team of a read in the session of a person, and 
   t.strictSame(await ask(`/api/emails/${own.email}?team=${TEAM}`), [200]);
   t.strictSame(await ask(`/api/emails/${own.email}?team=${OTHER_TEAM}`), [404, 'EMAIL_NOT_FOUND']);
   const { accessToken } = await deps.commands.login({ email: 'ada@example.com', password: PASSWORD }, from);
-  const ofBrowser = { headers: { host: 'mail.example.com', cookie: `__Host-sealpost_access=${accessToken}` } };
+  const ofBrowser = { headers: { cookie: `sealpost_access_3000=${accessToken}` } };
   t.strictSame(await ask(`/api/emails?team=${TEAM}`, ofBrowser), [200], 'a picture or a stream of a page');
   const wrong = ['00000000-0000-0000-0000-000000000000', 'mine', '', `${TEAM}&team=${TEAM}`];
   for (const team of wrong) t.strictSame(await ask(`/api/emails?team=${team}`), [404, 'TEAM_NOT_FOUND'], team);

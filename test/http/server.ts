@@ -137,6 +137,7 @@ const lookups = new Set([
   'loginBucketOf',
   'ownLoginBucket',
   'addressLinkBucket',
+  'signInLinkBucket',
   'checkLink',
   'csrfTokenOf',
   'sessionOfRefreshToken',

@@ -41,7 +41,11 @@ export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): voi
     if (page === undefined)
       return reply.code(503).header('content-security-policy', contentPolicy()).send(notBuilt({}));
     const nonce = deps.ids.bytes(NONCE_BYTES).toString('base64url');
-    const values = { csrfCookie: csrfCookieName, hasMailbox: deps.mailbox !== undefined, version: deps.version };
+    const values = {
+      csrfCookie: csrfCookieName(request),
+      hasMailbox: deps.mailbox !== undefined,
+      version: deps.version,
+    };
     return reply.header('content-security-policy', policyWith(nonce)).send(
       filled(page, {
         __BASE__: app.ownPath('/app/'),

@@ -21,6 +21,7 @@ import { bodyMayBeAbsent, calledFrom } from '../server/headers.js';
 import { countLogin, countSignInLink } from '../server/rates.js';
 import {
   accessCookie,
+  assertKeepsCookies,
   assertMeant,
   assertOwnPage,
   clearSessionCookies,
@@ -120,7 +121,7 @@ const loginRoute = (app: App, deps: Deps): void => {
     },
     async (request, reply) => {
       const { session = 'tokens', ...credentials } = request.body;
-      if (session === 'cookie') assertOwnPage(request, deps);
+      if (session === 'cookie') assertMaySignIn(request, deps);
       await countLogin(deps, request, credentials.email);
       // Each sign-in begins a new session, whatever cookies the caller sends.
       const signedIn = await deps.commands.login(credentials, calledFrom(request), deps.queries.teamsOfUser);
@@ -150,7 +151,7 @@ const linkRoute = (app: App, deps: Deps): void => {
       },
     },
     async (request, reply) => {
-      assertOwnPage(request, deps);
+      assertMaySignIn(request, deps);
       await countSignInLink(deps, request, request.body.token);
       const { commands, queries } = deps;
       const { signedIn, team } = await commands.signInByLink(request.body, calledFrom(request), queries.teamsOfUser);
@@ -159,6 +160,12 @@ const linkRoute = (app: App, deps: Deps): void => {
       return inCookies(deps, reply, signedIn);
     },
   );
+};
+
+/** Throws CSRF_REJECTED and HTTPS_REQUIRED. */
+const assertMaySignIn = (request: FastifyRequest, deps: Pick<HttpDeps, 'settings'>): void => {
+  assertOwnPage(request, deps);
+  assertKeepsCookies(request);
 };
 
 export type GivenTokens = Awaited<ReturnType<HttpDeps['commands']['refresh']>>;

@@ -439,7 +439,7 @@ const passwordFieldsNamed = (name: string): readonly Field[] => [
     autocomplete: 'new-password',
     ...passwordBounds,
   },
-  { label: 'Repeated call', name: 'again', autocomplete: 'new-password', ...passwordBounds },
+  { label: 'The password once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
 ];
 
 const newPasswordFields = passwordFieldsNamed('New password');

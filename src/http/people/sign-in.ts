@@ -17,7 +17,7 @@ import type { UserAuthenticated } from '../../commands/core/caller.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
 import { callerWith } from '../server/admission.js';
-import { assertOwnPage, setSignInCookie, signInCookie } from '../server/cookies.js';
+import { assertKeepsCookies, assertOwnPage, setSignInCookie, signInCookie } from '../server/cookies.js';
 import { statusOf } from '../server/errors.js';
 import { fieldsOf, readForms } from '../server/forms.js';
 import { calledFrom } from '../server/headers.js';
@@ -77,6 +77,7 @@ export const signInRoutes = (app: App, deps: Deps): void => {
 const browserRoutes = (app: App, deps: Deps): void => {
   app.get('/api/auth/oidc/:provider/start', { config, schema }, (request, reply) =>
     shown(request, reply, deps, async () => {
+      assertKeepsCookies(request);
       const { returnTo, invitation } = request.query as Readonly<Record<string, unknown>>;
       const { url, cookie } = await deps.commands.beginSignIn({
         provider: providerIn(request),
@@ -270,6 +271,7 @@ const answerLink = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
   try {
     // A form of another site would link the identity of its reader to the account of its author.
     assertOwnPage(request, deps);
+    assertKeepsCookies(request);
     await countLogin(deps, request, email);
     const { commands, queries } = deps;
     const credentials = { email, password, ...(code === '' ? {} : { code }) };

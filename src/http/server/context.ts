@@ -122,6 +122,9 @@ export type HttpDeps = Readonly<{
   }>;
 }>;
 
+/** The names of cookies depend on the port and path of the public URL (`suffix`), and on whether it is https. */
+export type CookiePlace = Readonly<{ suffix: string; isHttps: boolean }>;
+
 /** Callers who may use a route: everybody, or callers with that permission. */
 export type Access = AccessPermission | 'public';
 
@@ -129,6 +132,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** In: a path of the service. Out: the path by which a browser reaches it, below that of the public URL. */
     ownPath: (path: string) => string;
+    /** Names the cookies of browsers. */
+    cookiePlace: CookiePlace;
   }
   interface FastifyContextConfig {
     /** Every route declares it; the server is not built otherwise. */

@@ -5,7 +5,7 @@
 import type { FastifyRequest, FastifyReply, HookHandlerDoneFunction } from 'fastify';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../domain/core/errors.js';
-import type { HttpDeps } from './context.js';
+import type { CookiePlace, HttpDeps } from './context.js';
 import type { SessionId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 
@@ -18,7 +18,7 @@ type MailboxCookie = Readonly<{
   setCookie: (request: FastifyRequest) => string;
 }>;
 
-type CookieRequest = Pick<FastifyRequest, 'headers' | 'method'>;
+type CookieRequest = Pick<FastifyRequest, 'headers' | 'method' | 'protocol' | 'hostname' | 'server'>;
 
 type Deps = Pick<HttpDeps, 'commands' | 'settings'>;
 
@@ -30,30 +30,66 @@ export const MAILBOX_PATH = '/mailbox';
 const MAILBOX_COOKIE_AGE_S = 30 * 24 * 60 * 60;
 
 /**
- * The prefix `__Host-` makes browsers refuse the cookie unless it is `Secure`, names no domain and is set for `/`: no
- * other host, and no sub-domain, can set it.
+ * In: the public URL. A browser sends the cookies of a host to all of its ports and paths, so their names have the port
+ * and the path of this URL: instances on one host keep sessions of their own.
  */
-export const ACCESS_COOKIE = '__Host-sealpost_access';
-const REFRESH = '__Host-sealpost_refresh';
-/** The cookie that the script of the page reads, to send it in the header. */
-const CSRF = '__Host-sealpost_csrf';
-export const csrfCookieName = CSRF;
+export const cookiePlaceOf = (publicUrl: string): CookiePlace => {
+  const { protocol, port, pathname } = new URL(publicUrl);
+  const isHttps = protocol === 'https:';
+  const path = pathname
+    .replaceAll(/^\/+|\/+$/g, '')
+    .replaceAll(/[^A-Za-z0-9-]/g, (character) => `.${hexOf(character)}`);
+  return { suffix: `${port === '' ? (isHttps ? 443 : 80) : port}${path === '' ? '' : `_${path}`}`, isHttps };
+};
+
+const hexOf = (character: string): string => character.charCodeAt(0).toString(16);
+
+type CookieUse = 'access' | 'refresh' | 'csrf' | 'sign_in';
+
+/**
+ * The prefix `__Host-` makes browsers refuse the cookie unless it is `Secure`, names no domain and is set for `/`: no
+ * other host, and no sub-domain, can set it. Over plain HTTP on loopback the cookies have neither the prefix nor `Secure`,
+ * because Safari keeps no such cookie there. That gives nothing away: the request never leaves the machine, so nobody
+ * reads or changes it on its way; no other host has the name of this one, and loopback names have no sub-domains that
+ * could set it; pages on other ports of the machine could set a cookie with the prefix as well, for cookies know no
+ * ports. A name that leads to loopback by a lie of the DNS stands in the Host header, and counts as no loopback. A
+ * request by HTTPS, and any request to a service whose public URL is https, never reads the names without prefix.
+ */
+const cookieName = (request: CookieRequest, use: CookieUse): string =>
+  `${isPlainLoopback(request) ? '' : '__Host-'}sealpost_${use}_${request.server.cookiePlace.suffix}`;
+
+const isPlainLoopback = ({ protocol, hostname, server }: CookieRequest): boolean =>
+  protocol === 'http' && !server.cookiePlace.isHttps && isLoopbackName(hostname);
+
+/** Names that browsers resolve to loopback (RFC 6761, section 6.3), and its addresses. */
+const isLoopbackName = (host: string): boolean =>
+  /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/.test(host.toLowerCase());
+
+/** The cookie that the script of a page reads, to send it in the header. */
+export const csrfCookieName = (request: CookieRequest): string => cookieName(request, 'csrf');
+
+/** The cookie of the access token of a page at the public URL, for the API description. */
+export const publicAccessCookie = ({ suffix, isHttps }: CookiePlace, host: string): string =>
+  `${!isHttps && isLoopbackName(host) ? '' : '__Host-'}sealpost_access_${suffix}`;
+
 const CSRF_HEADER = 'x-csrf-token';
 
 /**
  * The access token of a browser: the only credential that is taken from a cookie. undefined if the call has an
  * Authorization header, which comes first.
  */
-export const accessCookie = ({ headers }: CookieRequest): string | undefined => {
-  if (headers.authorization !== undefined) return undefined;
-  const token = cookieOf(headers.cookie, ACCESS_COOKIE);
+export const accessCookie = (request: CookieRequest): string | undefined => {
+  const { authorization, cookie } = request.headers;
+  if (authorization !== undefined || cookie === undefined) return undefined;
+  const token = cookieOf(cookie, cookieName(request, 'access'));
   return token !== undefined && isSessionToken(token) ? token : undefined;
 };
 
 /** Whether it is the access token of a session, a JWT, and not a key or the token of an app. */
 export const isSessionToken = (token: string): boolean => token.startsWith('eyJ');
 
-export const refreshCookie = ({ headers }: CookieRequest): string | undefined => cookieOf(headers.cookie, REFRESH);
+export const refreshCookie = (request: CookieRequest): string | undefined =>
+  cookieOf(request.headers.cookie, cookieName(request, 'refresh'));
 
 /** Sets the cookies of a session in place of those of any session before. */
 export const setSessionCookies = (
@@ -63,30 +99,52 @@ export const setSessionCookies = (
 ): void => {
   const ageS = sessionUnusedMs / 1_000;
   reply.header('set-cookie', [
-    sessionCookie(ACCESS_COOKIE, tokens.accessToken, tokens.expiresIn),
-    sessionCookie(REFRESH, tokens.refreshToken, ageS),
-    sessionCookie(CSRF, tokens.csrfToken, ageS, false),
+    sessionCookie(reply, 'access', tokens.accessToken, tokens.expiresIn),
+    sessionCookie(reply, 'refresh', tokens.refreshToken, ageS),
+    sessionCookie(reply, 'csrf', tokens.csrfToken, ageS),
   ]);
 };
 
 /** The cookie of a sign-in by a provider. The provider's page sends the browser back, which `Lax` allows. */
-const SIGN_IN = '__Host-sealpost_sign_in';
-
-export const signInCookie = ({ headers }: CookieRequest): string | undefined => cookieOf(headers.cookie, SIGN_IN);
+export const signInCookie = (request: CookieRequest): string | undefined =>
+  cookieOf(request.headers.cookie, cookieName(request, 'sign_in'));
 
 /** In: the value, or undefined to clear it. */
 export const setSignInCookie = (reply: FastifyReply, value: string | undefined, ageS: number): void =>
-  void reply.header('set-cookie', sessionCookie(SIGN_IN, value ?? '', value === undefined ? 0 : ageS));
+  void reply.header('set-cookie', sessionCookie(reply, 'sign_in', value ?? '', value === undefined ? 0 : ageS));
 
 export const clearSessionCookies = (reply: FastifyReply): void =>
   void reply.header('set-cookie', [
-    sessionCookie(ACCESS_COOKIE, '', 0),
-    sessionCookie(REFRESH, '', 0),
-    sessionCookie(CSRF, '', 0, false),
+    sessionCookie(reply, 'access', '', 0),
+    sessionCookie(reply, 'refresh', '', 0),
+    sessionCookie(reply, 'csrf', '', 0),
   ]);
 
-const sessionCookie = (name: string, value: string, ageS: number, isHidden = true): string =>
-  `${name}=${value}; Path=/; Max-Age=${ageS}; Secure; SameSite=Lax${isHidden ? '; HttpOnly' : ''}`;
+const sessionCookie = ({ request }: FastifyReply, use: CookieUse, value: string, ageS: number): string => {
+  const isPlain = isPlainLoopback(request);
+  return [
+    `${cookieName(request, use)}=${value}`,
+    `Path=${isPlain ? request.server.ownPath('/') : '/'}`,
+    `Max-Age=${ageS}`,
+    ...(isPlain ? [] : ['Secure']),
+    'SameSite=Lax',
+    ...(use === 'csrf' ? [] : ['HttpOnly']),
+  ].join('; ');
+};
+
+/**
+ * Throws HTTPS_REQUIRED if the browser would not keep the cookies of a session, so that nobody signs in without being
+ * signed in. A browser says in `Origin` how it opened the page, whatever a proxy in between tells.
+ */
+export const assertKeepsCookies = ({ headers, protocol, hostname, server }: CookieRequest): void => {
+  const page = headers.origin === undefined ? undefined : URL.parse(headers.origin);
+  const isPlain = page ? page.protocol === 'http:' : protocol !== 'https' && !server.cookiePlace.isHttps;
+  if (isPlain && !isLoopbackName(page?.hostname ?? hostname))
+    throw new DomainError(
+      'HTTPS_REQUIRED',
+      'A browser keeps a session over HTTPS only, except at http://127.0.0.1 and http://localhost. Open the service by https://: SEALPOST_TLS_CERT and SEALPOST_TLS_KEY serve it, or a proxy in front of it with SEALPOST_PUBLIC_URL=https://… and SEALPOST_TRUST_PROXY.',
+    );
+};
 
 /** Throws CSRF_REJECTED if a page of another origin sends the request. */
 export const assertOwnPage = (request: CookieRequest, { settings }: Pick<HttpDeps, 'settings'>): void => {
@@ -105,7 +163,7 @@ export const assertMeant = async (request: CookieRequest, sessionId: SessionId, 
   const shown = Buffer.from(typeof given === 'string' ? given : '');
   if (shown.length !== expected.length || !timingSafeEqual(shown, expected))
     throw rejected(
-      `A call that changes something and comes by cookie needs the header X-CSRF-Token, with the value of the cookie ${CSRF} or of \`csrfToken\`.`,
+      `A call that changes something and comes by cookie needs the header X-CSRF-Token, with the value of the cookie ${csrfCookieName(request)} or of \`csrfToken\`.`,
     );
 };
 

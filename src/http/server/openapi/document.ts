@@ -4,7 +4,6 @@ import { commandCodes } from '../../../commands/index.js';
 import type { ErrorCode } from '../../../domain/core/errors.js';
 import { statusOf, type ErrorStatus } from '../errors.js';
 import type { Access } from '../context.js';
-import { ACCESS_COOKIE } from '../cookies.js';
 import { permissionOfKey } from '../../../domain/access/permissions.js';
 import { components } from '../../../api/components.js';
 import { webhookBodies } from '../../../api/webhooks.js';
@@ -39,6 +38,9 @@ export type DescribedRoute = Readonly<{
   media: string | readonly string[] | undefined;
   examples: Readonly<Record<string, Readonly<{ summary: string; value: unknown }>>> | undefined;
 }>;
+
+/** The names of the cookies of a session and of the mailbox. */
+export type CookieNames = Readonly<{ access: string; mailbox: string }>;
 
 /** On every answer. */
 const rateHeaders: JsonObject = {
@@ -106,10 +108,10 @@ const successDescriptions: Readonly<Record<string, string>> = { 200: 'Done.', 20
 const binary: JsonObject = { schema: { type: 'string', format: 'binary' } };
 
 /**
- * In: what @fastify/swagger made of the routes, the routes, and the name of the mailbox's cookie. Out: the whole
- * document (OpenAPI 3.1).
+ * In: what @fastify/swagger made of the routes, the routes, and the names of the cookies. Out: the whole document
+ * (OpenAPI 3.1).
  */
-export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookieName: string): JsonObject => {
+export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[], cookies: CookieNames): JsonObject => {
   const document = object(asJson(raw));
   const byOperation = new Map(
     routes.map((route) => [`${route.method} ${route.path.replace(/:([A-Za-z]+)/g, '{$1}')}`, route]),
@@ -125,7 +127,7 @@ export const completeDocument = (raw: unknown, routes: readonly DescribedRoute[]
     }),
   );
   const webhooks = webhookOperations();
-  const shared = sharedParts(routes.some(({ mailbox }) => mailbox) ? cookieName : undefined);
+  const shared = sharedParts(cookies.access, routes.some(({ mailbox }) => mailbox) ? cookies.mailbox : undefined);
   const schemas = { ...usedSchemas([paths, webhooks, shared]), ...forms };
   return { ...document, paths, webhooks, components: { ...shared, schemas } };
 };
@@ -278,7 +280,7 @@ const formOf = (uploads: Exclude<DescribedRoute['uploads'], false>, { summary }:
   };
 };
 
-const sharedParts = (cookieName: string | undefined): JsonObject => ({
+const sharedParts = (accessName: string, mailboxName: string | undefined): JsonObject => ({
   securitySchemes: {
     apiKey: {
       type: 'http',
@@ -288,17 +290,17 @@ const sharedParts = (cookieName: string | undefined): JsonObject => ({
     browser: {
       type: 'apiKey',
       in: 'cookie',
-      name: ACCESS_COOKIE,
+      name: accessName,
       description:
         'The session of a page in a browser: set by `POST /api/auth/login` with `"session": "cookie"`. What changes something needs the header `X-CSRF-Token`, too. A person in several teams names the team of a call in the header `X-Team-Id`, or, of a GET, in the query parameter `team`',
     },
-    ...(cookieName === undefined
+    ...(mailboxName === undefined
       ? {}
       : {
           mailbox: {
             type: 'apiKey',
             in: 'cookie',
-            name: cookieName,
+            name: mailboxName,
             description: 'Set by the link that `sealpost mailbox` prints',
           },
         }),

@@ -4,7 +4,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../../../domain/core/json.js';
 import type { App, HttpDeps } from '../context.js';
-import { completeDocument, type DescribedRoute } from './document.js';
+import { completeDocument, type CookieNames, type DescribedRoute } from './document.js';
 import { contentPolicy } from '../headers.js';
 
 const tags = [
@@ -166,7 +166,7 @@ const registerReader = async (app: App, text: () => Buffer): Promise<void> => {
 export const registerReference = async (
   app: App,
   routes: () => readonly DescribedRoute[],
-  cookieName: string,
+  cookies: CookieNames,
 ): Promise<void> => {
   let written: Buffer | undefined;
   const text = (): Buffer => (written ??= Buffer.from(JSON.stringify(openApiDocument(app))));
@@ -174,5 +174,5 @@ export const registerReference = async (
     reply.header('content-type', 'application/json; charset=utf-8').send(text()),
   );
   await app.register(async (scope) => registerReader(scope, text));
-  documents.set(app.server, () => completeDocument(app.swagger(), routes(), cookieName));
+  documents.set(app.server, () => completeDocument(app.swagger(), routes(), cookies));
 };
