@@ -19,14 +19,16 @@ import { startTimedSink } from './support/timed-sink.js';
 
 export type Counts = Readonly<Record<string, number>>;
 /**
- * Per email accepted and delivered, per email whose HTML comes in its call, per email of a bulk send, per delivered
- * webhook, and per event of a rebuild.
+ * Per email accepted and delivered, per email whose HTML comes in its call, per email of a call with several, per email
+ * of a bulk send, per delivered webhook, and per event of a rebuild.
  */
-export type CountTable = Readonly<Record<'send' | 'inline' | 'bulk' | 'webhook' | 'rebuild', Counts>>;
+export type CountTable = Readonly<Record<'send' | 'inline' | 'several' | 'bulk' | 'webhook' | 'rebuild', Counts>>;
 
 /** Their events are more than the first thousand, before which a projection looks for what a crash may have left. */
 const WARM_UP = 400;
 const EMAILS = 400;
+/** Emails of one call with several. */
+const CALL_EMAILS = 100;
 const DEADLINE_MS = 120_000;
 
 const preload = fileURLToPath(new URL('./support/count-work.js', import.meta.url));
@@ -127,12 +129,23 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
     await settled(count);
     return take(service, file);
   };
+  const sendSeveral = async (calls: number, emails = CALL_EMAILS): Promise<Counts> => {
+    await take(service, file);
+    for (let made = 0; made < calls; made += 1)
+      await call(service, service.firstKey, '/api/emails/batch', {
+        emails: Array.from({ length: emails }, (_, n) => orderRequest(made * emails + n)),
+      });
+    await settled(calls * emails);
+    return take(service, file);
+  };
   try {
     await send(WARM_UP);
     const one = await send(EMAILS);
     // The first call of each kind compiles its checks.
     await send(1, inlineOf);
     const inline = await send(EMAILS, inlineOf);
+    await sendSeveral(1, 1);
+    const several = await sendSeveral(EMAILS / CALL_EMAILS);
     await sendBulk(1);
     const many = await sendBulk(EMAILS);
     const subscription = { url: `http://127.0.0.1:${receiver.port}/`, events: ['email.sent'] };
@@ -147,7 +160,13 @@ const countService = async (directory: string): Promise<Omit<CountTable, 'rebuil
     await service.stop();
     // The difference of two large sums of bytes says little about the small part.
     const { 'bytes allocated': _, ...webhook } = each(less(told, one), EMAILS);
-    return { send: each(one, EMAILS), inline: each(inline, EMAILS), bulk: each(many, EMAILS), webhook };
+    return {
+      send: each(one, EMAILS),
+      inline: each(inline, EMAILS),
+      several: each(several, EMAILS),
+      bulk: each(many, EMAILS),
+      webhook,
+    };
   } finally {
     service.kill();
     receiver.close();

@@ -1,6 +1,6 @@
 /**
- * The work of an email, of one with its HTML in the call, of one of a bulk send, of a webhook and of a rebuilt event is no more than
- * bench/counts.json says. If a figure grows for a good reason, `node build/bench/counts.js --write` replaces the table,
+ * The work of an email, of one with its HTML in the call, of one of a call with several, of one of a bulk send, of a
+ * webhook and of a rebuilt event is no more than bench/counts.json says. If a figure grows for a good reason, `node build/bench/counts.js --write` replaces the table,
  * and the commit says why.
  */
 import t from 'tap';
