@@ -100,6 +100,27 @@ void t.test('what has no room is refused with what is left', async (t) => {
   t.equal(balanceOf(state.sums), 0);
 });
 
+void t.test('reservations that are made together are all made, or none', async (t) => {
+  const all = (from: number, to: number, terms = byCredits): CreditsCommand => ({
+    type: 'ReserveAll',
+    at: T0,
+    terms,
+    all: Array.from({ length: to - from }, (_, index) => ({ reference: email(from + index), cost: one })),
+  });
+  const before = reserve('batch-1', byCredits, T0, { emails: 996, attachments: 0 });
+  const { decisions, state, log } = run([before, all(0, 5), reserve(email(2), byCredits), all(0, 4), all(0, 4)]);
+  t.strictSame(decisions[1]?.refusal, { of: 'credits', needed: 5, remaining: 4, limit: null, month: '2030-01' });
+  t.same(decisions[1]?.events, []);
+  t.equal(decisions[3]?.reservedAll?.length, 4, 'the one that was reserved before is not counted again');
+  t.strictSame(decisions[3]?.reservedAll?.[2], decisions[2]?.reserved);
+  t.same(decisions[4]?.events, [], 'nor is a repeated call');
+  t.equal(balanceOf(state.sums), 0);
+  t.equal(log.filter(({ type }) => type === 'CreditsReserved').length, 5);
+  t.match(run([all(0, 11, byPlan(10))]).decisions[0]?.refusal, { of: 'quota', needed: 11, remaining: 10 });
+  t.equal(run([all(0, 10, byPlan(10))]).decisions[0]?.refusal, undefined);
+  t.same(run([{ ...all(0, 0), all: [] } as CreditsCommand]).log, []);
+});
+
 void t.test('a plan without overage ends at its quota, one with it goes on and counts', async (t) => {
   const many = (terms: Terms) => [
     reserve('batch-1', terms, T0, { emails: 10, attachments: 0 }),
@@ -208,6 +229,15 @@ const anyCommand: fc.Arbitrary<CreditsCommand> = fc.oneof(
       at: moments(),
       reference: references(),
       cost: costs(),
+      terms,
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('ReserveAll' as const),
+      at: moments(),
+      all: fc.array(fc.record({ reference: references(), cost: costs() }), { maxLength: 5 }),
       terms,
     }),
   },

@@ -359,6 +359,41 @@ void t.test('a call that died between its reservations and its first append begi
   t.same(states((await world.commands.sendEmails(...keyed(request))).body), ['queued', 'queued', 'queued']);
 });
 
+void t.test('a call that makes its emails for long is not taken for one that died', async (t) => {
+  for (const allOrNone of [false, true])
+    for (const isKeyed of [false, true]) {
+      const world = await metered(100);
+      const file = { filename: 'a.txt', contentType: 'text/plain', content: Buffer.from('text').toString('base64') };
+      const request: SendEmailsRequest = { emails: [simple(), simple({ attachments: [file] }), simple()], allOrNone };
+      const settled = async () => {
+        await world.clock.advance(120_000);
+        const at = isoTime(world.clock.now());
+        const cause = { teamId: TEAM, actor: 'test', correlationId: 'c', causationId: 'c', at };
+        await world.deps.credits.settle(TEAM, cause);
+        return { bytes: 0, position: 0 };
+      };
+      const key = isKeyed ? { key: 'k', body: request } : undefined;
+      t.equal((await sendEmails(world.deps, caller, request, key, settled)).body.accepted, 3);
+      await settled();
+      t.equal(await balance(world.deps), 97);
+      t.equal(world.store.events.filter(({ type }) => /^EmailDeleted/.test(type)).length, 0);
+    }
+});
+
+void t.test(
+  'emails that the credits do not suffice for leave the place of the first to one that is paid',
+  async (t) => {
+    const world = await metered(0);
+    const people = ['ben', 'cyd', 'dan'].map((name) => simple(to(name)));
+    await world.commands.addSuppression(caller, { email: 'cyd@example.org' });
+    const request: SendEmailsRequest = { emails: people };
+    const { body } = await world.commands.sendEmails(...keyed(request));
+    t.same(states(body), ['refused QUOTA_EXCEEDED', 'queued', 'refused QUOTA_EXCEEDED']);
+    t.equal(JSON.stringify((await world.commands.sendEmails(...keyed(request))).body), JSON.stringify(body));
+    t.equal(queued(world).length, 1);
+  },
+);
+
 void t.test('without a key the results tell what became of each email when a store fails in the middle', async (t) => {
   for (const [error, status] of [
     [away, 'refused STORE_AWAY'],

@@ -173,23 +173,35 @@ const begin = async (
   }
 };
 
-/** Makes and pays each email by itself. Those that are refused go into `refused`. */
+/**
+ * Makes and pays each email by itself. Those that are refused go into `refused`. All are made before the first is paid,
+ * because `settle-credits` takes a reservation back whose email is not appended soon.
+ */
 const readyEach = async (deps: EmailNeeds, work: Work): Promise<readonly Ready[]> => {
   const { call, refused } = work;
+  const makeFirst = (at: number) => unlessRefused(refused, at, () => make(deps, work, at, call.firstId));
+  const payFor = (one: Ready) => unlessRefused(refused, one.index, () => pay(deps, work, one));
   let first: Ready | undefined;
   let index = 0;
-  // Only the email that is appended first has the id of the call, so it is paid before the others are made.
-  for (; first === undefined && index < call.emails.length; index += 1)
-    first = await unlessRefused(refused, index, async (at) =>
-      pay(deps, work, await make(deps, work, at, call.firstId)),
-    );
+  // Only the email that is appended first has the id of the call.
+  for (; first === undefined && index < call.emails.length; index += 1) first = await makeFirst(index);
   if (first === undefined) return [];
   const made = await inParts(placesFrom(index, call.emails.length), (at) =>
     unlessRefused(refused, at, async () => make(deps, work, at, await call.idAt(at))),
   );
+  const others = made.filter((one) => one !== undefined);
+  let paid = await payFor(first);
+  while (paid === undefined && others.length > 0) {
+    const next = others.shift()!;
+    work.held.delete(next.index);
+    await dropEmail(deps, next.prepared);
+    const again = await makeFirst(next.index);
+    paid = again && (await payFor(again));
+  }
+  if (paid === undefined) return [];
   // In the order of the call: if the credits are not enough for all, they go to the first emails.
-  const paid = await settleAll(made.map((one) => one && unlessRefused(refused, one.index, () => pay(deps, work, one))));
-  return [first, ...paid.filter((one) => one !== undefined)];
+  const rest = await settleAll(others.map(payFor));
+  return [paid, ...rest.filter((one) => one !== undefined)];
 };
 
 /** Makes all emails and pays for them together. Rejects with EMAILS_REFUSED and QUOTA_EXCEEDED. */
@@ -219,11 +231,12 @@ const make = async (deps: EmailNeeds, { call, held }: Work, index: number, id: E
 
 /** Rejects with QUOTA_EXCEEDED, and gives the email up then. */
 const pay = async (deps: EmailNeeds, work: Work, one: Ready): Promise<Ready> => {
-  const { id, prepared, cause } = one;
+  const { id, prepared } = one;
   if (!prepared.isMetered) return one;
-  const cost = costOf(prepared.event);
+  const { caller } = work.call;
+  const wanted = { stream: emailStream(id), cost: costOf(prepared.event), cause: causeOf(deps, caller) };
   try {
-    return paidWith(work, one, await reserveFor(deps, work.call.caller, { stream: emailStream(id), cost, cause }));
+    return paidWith(work, one, await reserveFor(deps, caller, wanted));
   } catch (fault) {
     work.held.delete(one.index);
     await dropEmail(deps, prepared);
