@@ -1,12 +1,12 @@
 /** The mailbox and the pages: what they show, and to whom. */
-import t, { type Test } from 'tap';
-import { createServer, request as httpRequest } from 'node:http';
+import t from 'tap';
 import type { AddressInfo } from 'node:net';
 import type { InjectOptions } from 'fastify';
 import type { CommandNeeds } from '../../src/commands/needs.js';
 import type { App } from '../../src/http/server/context.js';
 import { mailsIn } from '../support/account-world.js';
 import { PASSWORD } from '../support/people.js';
+import { prefixProxy } from '../support/prefix-proxy.js';
 import {
   bearer,
   INVITATION_MESSAGE_ID,
@@ -262,31 +262,6 @@ void t.test('without a mailbox there is none', async (t) => {
   });
   t.notMatch((await app.inject('/')).body, /mailbox/);
 });
-
-/** A proxy that serves the service below `/mail/` and strips that; what a browser asks for elsewhere is `missed`. */
-const prefixProxy = async (t: Test) => {
-  const missed: string[] = [];
-  let target = 0;
-  const proxy = createServer((request, reply) => {
-    const { method, headers, url = '' } = request;
-    if (!url.startsWith('/mail/')) {
-      missed.push(`${method} ${url}`);
-      return void reply.writeHead(404).end();
-    }
-    const onward = httpRequest(
-      { port: target, host: '127.0.0.1', method, headers, path: url.slice('/mail'.length) },
-      (answer) => {
-        reply.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(reply);
-      },
-    );
-    request.pipe(onward);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => void proxy.close(() => undefined).closeAllConnections());
-  const publicUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mail`;
-  return { publicUrl, missed, leadTo: (port: number) => void (target = port) };
-};
 
 /** One of each kind, as mails carry them. */
 const accountLinks = async (app: App, { eventLog }: Pick<CommandNeeds, 'eventLog'>) => {

@@ -147,9 +147,13 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
   }
   if (access === undefined) {
+    const prefix = request.server.ownPath('');
+    const isBelow = prefix !== '' && pathOf(url).startsWith(`${prefix}/`);
     return new DomainError(
       'NOT_FOUND',
-      `There is no ${request.method} ${shortened(pathOf(url))}; the API is described at ${deps.settings.publicUrl}/docs.`,
+      isBelow
+        ? `There is no ${request.method} ${shortened(pathOf(url))}: the proxy must remove ${prefix}, the path of SEALPOST_PUBLIC_URL, from requests.`
+        : `There is no ${request.method} ${shortened(pathOf(url))}; the API is described at ${deps.settings.publicUrl}/docs.`,
     );
   }
   return undefined;
