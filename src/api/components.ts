@@ -124,6 +124,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   UnsavedBlockPreview: 'A mail with a block that is not saved, as far as it can be shown, and what is wrong.',
   UnsavedDocumentPreview:
     'The document of an attachment template that is not saved, as far as it can be shown, and what is wrong.',
+  TestTemplateRequest: 'Whom a test of a template goes to, with its variables and language.',
   CreateAssetRequest: 'A file for the gallery, in base64.',
   AssetRecord: { name: 'Asset', text: 'A file of the gallery.' },
   CreateAttachmentTemplateRequest: {
@@ -207,6 +208,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
     text: 'A sender domain with its DNS records, and what the last look-up found.',
   },
   DomainList: { name: 'SenderDomainList', text: 'All sender domains of a team.' },
+  ResendEmailRequest: 'What of a copy of an email differs from it.',
   RescheduleEmailRequest: 'The new time of a scheduled email.',
   RescheduleEmailResponse: { name: 'RescheduledEmail', text: 'The email with its new time.' },
   CancelEmailResponse: { name: 'CancelledEmail', text: 'The email as it was cancelled.' },

@@ -2,7 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
-import { closed, RecipientSchema } from './core/common.js';
+import { closed, RecipientSchema, valuesSchema } from './core/common.js';
 
 const sizeInBytes = Type.Integer({ description: 'Bytes' });
 
@@ -64,3 +64,14 @@ export const SentAttachmentParamsSchema = Type.Object({
   id: Type.String({ description: 'Email log id' }),
   index: Type.String({ description: 'The `index` of the attachment in the content' }),
 });
+
+export const ResendEmailRequestSchema = Type.Object(
+  {
+    to: Type.Optional(
+      Type.Array(RecipientSchema, { minItems: 1, description: 'In place of all recipients of the original' }),
+    ),
+    variables: Type.Optional(valuesSchema('In place of the variables of these names')),
+  },
+  { ...closed, description: 'Changes of the copy; may be absent' },
+);
+export type ResendEmailRequest = Static<typeof ResendEmailRequestSchema>;

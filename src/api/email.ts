@@ -541,6 +541,7 @@ export const EmailRecordSchema = Type.Object(
     attachmentCount: Type.Integer(),
     batchId: nullable(Type.String({ format: 'uuid', description: 'The bulk send that it belongs to' })),
     test,
+    resentFrom: Type.Optional(Type.String({ format: 'uuid', description: 'The email that it is a copy of' })),
     confidential: Type.Optional(
       Type.Literal(true, {
         description:

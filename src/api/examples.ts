@@ -173,6 +173,16 @@ export const rescheduleExamples: Examples = {
   later: { summary: 'Half past nine in Berlin, in winter', value: { scheduledAt: '2030-01-31T09:30:00+01:00' } },
 };
 
+export const resendExamples: Examples = {
+  again: { summary: 'The same mail to the same people', value: {} },
+  other: { summary: 'To another address', value: { to: [{ email: 'jane.roe@example.com' }] } },
+};
+
+export const testTemplateExamples: Examples = {
+  mine: { summary: 'The draft, to the person who calls', value: {} },
+  version: { summary: 'Version 3 in German', value: { version: 3, locale: 'de-DE' } },
+};
+
 export const retryManyExamples: Examples = {
   waiting: { summary: 'Everything that waits', value: {} },
   failed: {

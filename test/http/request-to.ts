@@ -54,6 +54,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'POST /api/templates': { name: 'New', subject: 'Hi', schema: schemaSaying('new') },
   'POST /api/templates/:id/preview/link': { variables: {} },
   'POST /api/templates/:id/preview': { variables: {} },
+  'POST /api/templates/:id/test': { to: [{ email: 'role.owner@example.com' }] },
   'POST /api/teams/:teamId/transfer-ownership': { userId: USER },
   'POST /api/invitations/accept': { token: INVITATION_TOKEN },
   'PUT /api/domains/:id/tracking-domain': { trackingDomain: 'links.welcome.example.com' },
@@ -107,9 +108,13 @@ const ofOtherPeople: Readonly<Record<string, string>> = {
   'POST /api/teams/:teamId/restore': 'TEAM_NOT_FOUND',
 };
 
+/** Routes that need a second permission, which a key or an app with one permission lacks. */
+const withTwoPermissions: ReadonlySet<string> = new Set(['POST /api/emails/:id/resend']);
+
 /** The code by which the command refuses that caller, whom the route lets in; undefined: it does what is asked. */
 export const refusalOf = (route: RegisteredRoute, token: string): string | undefined =>
   refusals[name(route)] ??
+  (/^(?:key|scope)=/.test(token) && withTwoPermissions.has(name(route)) ? 'FORBIDDEN' : undefined) ??
   (token === 'role=owner' || token.startsWith('scope=') ? ofTheOwner : ofOtherPeople)[name(route)];
 
 /** A credential that may call the route: what keys may not do needs a person. */

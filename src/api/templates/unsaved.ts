@@ -1,9 +1,9 @@
-/** Requests and answers of previews of what is not saved. */
+/** Requests and answers of previews of what is not saved, and of tests of templates. */
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { outputFormats } from '../../domain/rendering/content.js';
 import { nullable, oneOf } from '../../domain/core/schema.js';
-import { closed, languageFields, valuesSchema } from '../core/common.js';
-import { DocumentPreviewRequestSchema, PreviewResponseSchema } from './templates.js';
+import { closed, languageFields, RecipientSchema, valuesSchema } from '../core/common.js';
+import { DocumentPreviewRequestSchema, PreviewRequestSchema, PreviewResponseSchema } from './templates.js';
 
 /** A template as it is written. Its parts are checked one by one, and faults are answered beside the preview. */
 const written = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
@@ -91,3 +91,21 @@ export const UnsavedDocumentPreviewSchema = Type.Object(
   closed,
 );
 export type UnsavedDocumentPreview = Static<typeof UnsavedDocumentPreviewSchema>;
+
+/** Most people who get one test. */
+const TESTERS_MAX = 10;
+
+export const TestTemplateRequestSchema = Type.Object(
+  {
+    to: Type.Optional(
+      Type.Array(RecipientSchema, {
+        minItems: 1,
+        maxItems: TESTERS_MAX,
+        description: 'Verified addresses of members of the team; default: that of the person who calls',
+      }),
+    ),
+    ...PreviewRequestSchema.properties,
+  },
+  { ...closed, description: 'Whom a test goes to, and its variables; may be absent' },
+);
+export type TestTemplateRequest = Static<typeof TestTemplateRequestSchema>;

@@ -79,8 +79,12 @@ export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Sour
     calledAt?: string | undefined;
     /** The credits that its bulk send reserved; for an email sent by itself they are reserved after it is made. */
     charged?: Charged | undefined;
-    /** Sent with a test key. */
+    /** Sent with a test key, or a test of a template. */
     test?: true | undefined;
+    /** A test of a template, which is delivered. */
+    isTrial?: true | undefined;
+    /** The email that it is a copy of. */
+    resentFrom?: EmailId | undefined;
     /** Its content is shown to nobody but its recipients. */
     confidential?: true | undefined;
     /** The expected wait for its turn. */
@@ -245,6 +249,8 @@ const acceptedOf = (
     linksUrl,
     senderDomain,
     test,
+    isTrial,
+    resentFrom,
     confidential,
     waitMs,
   } = order;
@@ -277,6 +283,8 @@ const acceptedOf = (
   if (charged !== undefined) accepted.charged = charged;
   if (tracking !== undefined) accepted.tracking = tracking;
   if (test !== undefined) accepted.test = test;
+  if (isTrial !== undefined) accepted.delivers = isTrial;
+  if (resentFrom !== undefined) accepted.resentFrom = resentFrom;
   if (confidential !== undefined) accepted.confidential = confidential;
   if (losses.length > 0) accepted.losses = [...losses];
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;

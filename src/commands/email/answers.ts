@@ -106,6 +106,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     attachmentCount: accepted.attachmentCount,
     batchId: accepted.batch?.id ?? null,
     test: accepted.test === true,
+    ...(accepted.resentFrom === undefined ? {} : { resentFrom: accepted.resentFrom }),
     ...(accepted.confidential === undefined ? {} : { confidential: accepted.confidential }),
     retryCount: email.retries.length,
     failureReason: email.failureReason,

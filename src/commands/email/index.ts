@@ -13,6 +13,7 @@ import {
   deleteEmails,
 } from './emails.js';
 import { emailAttachment, emailContent, emailSource } from './content.js';
+import { resendEmail } from './resend.js';
 import { sendEmail } from './send.js';
 import { dryRunEmails, sendEmails, type SeveralNeeds } from './several.js';
 import { submitEmail } from './submission.js';
@@ -84,6 +85,19 @@ export const emailCommands = {
       'EMAIL_ARCHIVED',
       'IDEMPOTENCY_KEY_REUSED',
       ...writeCodes,
+    ],
+    appendsOnce: true,
+  },
+  resendEmail: {
+    run: resendEmail,
+    codes: [
+      'TEST_KEY_NOT_ALLOWED',
+      'EMAIL_NOT_FOUND',
+      'FORBIDDEN',
+      'CONTENT_GONE',
+      'CONTENT_CONFIDENTIAL',
+      'EMAIL_NOT_RESENDABLE',
+      ...sendCodes,
     ],
     appendsOnce: true,
   },

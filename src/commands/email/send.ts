@@ -10,7 +10,7 @@ import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
 import { companyShown, settleSender } from './sender.js';
-import { settleSource, type MessageSource } from './source.js';
+import { settleSource, type MessageSource, type Settled } from './source.js';
 import { assertMaySend, senderDomainOf } from '../domains/sender-domains.js';
 import {
   acceptedEvents,
@@ -49,12 +49,19 @@ export type MessageOrder = Readonly<{
   written: readonly (readonly string[])[];
 }>;
 
-/** `sender`: the mail is one of the service itself, sent in that name whatever senders its team may use. */
-type SendOrder = Readonly<{
+/**
+ * `sender`: the mail is one of the service itself, sent in that name whatever senders its team may use. `settled`: the
+ * source, where the request names none; `resentFrom`: the email that it is a copy of. `isTrial`: a test of a template by
+ * its author, which is delivered, costs nothing and is not counted.
+ */
+export type SendOrder = Readonly<{
   request: SendEmailRequest;
   storedBytes: StoredBytes | undefined;
   sender?: Recipient;
   message?: MessageOrder | undefined;
+  settled?: Settled;
+  resentFrom?: EmailId;
+  isTrial?: true;
   /** The emails of the same call that are ahead of it; absent: none. */
   ahead?: number;
 }>;
@@ -66,26 +73,35 @@ export type PreparedEmail = MadeEmail & Readonly<{ isMetered: boolean; suppresse
 type Keyed = Readonly<{ endpoint: string; idempotency: Idempotency; place?: string }>;
 
 /** Resolves when the email is durable. Rejects with the codes of its checks, having written nothing. */
-export const sendEmail = async (
+export const sendEmail = (
   deps: EmailNeeds,
   caller: Caller,
   request: SendEmailRequest,
   idempotency?: Idempotency,
   storedBytes?: StoredBytes,
+): Promise<Answer<SendEmailResponse>> =>
+  sendOnce(deps, caller, ENDPOINT, async () => ({ request, storedBytes }), idempotency);
+
+/** Sends an order, once for each Idempotency-Key of the endpoint. Rejects as `sendEmail` and `orderOf`. */
+export const sendOnce = async (
+  deps: EmailNeeds,
+  caller: Caller,
+  endpoint: string,
+  orderOf: () => Promise<SendOrder>,
+  idempotency: Idempotency | undefined,
 ): Promise<Answer<SendEmailResponse>> => {
-  const order = { request, storedBytes };
   if (idempotency === undefined) {
     const id = assertDefined(parseEmailId(deps.ids.uuid()), 'UUID');
-    return { body: await accept(deps, caller, id, order), replayed: false };
+    return { body: await accept(deps, caller, id, await orderOf()), replayed: false };
   }
   const fingerprint = fingerprintOf(deps.keys, idempotency);
-  const keyed = { endpoint: ENDPOINT, idempotency };
+  const keyed = { endpoint, idempotency };
   // Concurrent calls with one key share one acceptance, so that documents are generated once.
   const { answer, joined } = await deps.joinSends(derivedId(deps, caller, keyed), fingerprint, async () => {
     const { id, event } = await emailOf(deps, caller, keyed);
     if (event !== undefined) return { body: sendResponse(id, event), replayed: true };
     try {
-      return { body: await accept(deps, caller, id, order, fingerprint), replayed: false };
+      return { body: await accept(deps, caller, id, await orderOf(), fingerprint), replayed: false };
     } catch (fault) {
       if (!(fault instanceof WrongExpectedRevision)) throw fault;
       // Another process has accepted the email under this key meanwhile: answer as it did.
@@ -236,17 +252,17 @@ export const orderEmail = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
-  { request, sender, message, ahead = 0 }: SendOrder,
+  { request, sender, message, settled: given, resentFrom, isTrial, ahead = 0 }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<OrderedEmail> => {
   const nowMs = deps.clock.now();
   const at = isoTime(nowMs);
-  const checked = checkRequest(request, latestNow(deps.clock), deps, message !== undefined);
-  const given = readAttachments(request.attachments ?? [], deps.limits);
+  const checked = checkRequest(request, latestNow(deps.clock), deps, message !== undefined || given !== undefined);
+  const attachments = readAttachments(request.attachments ?? [], deps.limits);
   const { variables, content } = request;
   const settled =
     message === undefined
-      ? await settleSource(deps, caller, request, variables !== undefined)
+      ? (given ?? (await settleSource(deps, caller, request, variables !== undefined)))
       : { source: message.source(id, at), unsubscribeList: message.unsubscribeList, from: null, tracking: undefined };
   const { state: team } = await deps.team(teamStream(caller.teamId));
   if (team === undefined) throw new Error(`team ${caller.teamId} does not exist`);
@@ -268,7 +284,7 @@ export const orderEmail = async (
     metadata: (request.metadata ?? {}) as JsonObject,
     priority: request.priority ?? 'normal',
     tags: request.tags ?? [],
-    given,
+    given: attachments,
     linksUrl,
     senderDomain,
     tracking: pinnedTracking(
@@ -279,6 +295,8 @@ export const orderEmail = async (
     ),
     fingerprint,
     ...testPart(caller),
+    ...(isTrial && { test: isTrial, isTrial: isTest(caller) ? undefined : isTrial }),
+    resentFrom,
     confidential: sender && true,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId, 1 + ahead)) : 0,
   };
@@ -287,9 +305,9 @@ export const orderEmail = async (
       ? await suppressedPlaces(deps, caller.teamId, checked.recipients, settled.unsubscribeList)
       : [];
   // An email whose recipients are all suppressed costs nothing.
-  const isFree = isTest(caller) || sender !== undefined;
+  const isFree = isTest(caller) || isTrial === true || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
-  if (isMetered) await assertAffordable(deps, caller, documentsOf(given));
+  if (isMetered) await assertAffordable(deps, caller, documentsOf(attachments));
   return { order, isMetered, suppressed };
 };
 

@@ -63,7 +63,7 @@ export const sourceFaults = ({ templateId, version, content, subject }: SourceRe
 };
 
 /** The source with what the call may say in place of its template. */
-type Settled = PinnedSource & Readonly<{ from: Recipient | null; tracking: Tracking | undefined }>;
+export type Settled = PinnedSource & Readonly<{ from: Recipient | null; tracking: Tracking | undefined }>;
 
 /**
  * The source that a checked call names, with the sender and the tracking of its template. Rejects with ERR_TMPL_002 and

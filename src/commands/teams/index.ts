@@ -1,6 +1,7 @@
 /** The commands of teams, with the codes that each may reject with. */
 import { type CommandTable, type Codes, writeCodes } from '../core/command.js';
-import { sendMailCodes } from '../email/index.js';
+import { sendCodes, sendMailCodes } from '../email/index.js';
+import { findTemplateCodes } from '../templates/index.js';
 import type { TeamNeeds } from './needs.js';
 import {
   inviteMember,
@@ -23,6 +24,7 @@ import {
   leaveTeam,
   transferOwnership,
 } from './teams.js';
+import { testTemplate } from './template-tests.js';
 
 export const invitationCodes: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
 
@@ -35,6 +37,7 @@ export const teamCommands = {
     codes: ['ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...writeCodes],
   },
   getTeam: { run: getTeam, codes: ['TEAM_NOT_FOUND'] },
+  testTemplate: { run: testTemplate, codes: [...findTemplateCodes, 'ADDRESS_NOT_VERIFIED', ...sendCodes] },
   updateTeam: {
     run: updateTeam,
     codes: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes],

@@ -92,8 +92,14 @@ const accepted = {
   expectedWaitMs: optional(Type.Integer()),
   /** The tracking setting, and the public URL that its links lead to; absent: nothing is recorded of readers. */
   tracking: optional(Type.Object({ ...StoredTracking.properties, url: text })),
-  /** Sent with a test key: it is not delivered, costs nothing and is not counted. Absent from all others. */
+  /**
+   * Sent with a test key, and not delivered; or a test of a template, which `delivers`. It costs nothing and is not
+   * counted. Absent from all others.
+   */
   test: optional(Type.Literal(true)),
+  delivers: optional(Type.Literal(true)),
+  /** The email that it is a copy of; absent: none. */
+  resentFrom: optional(text),
   /**
    * A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it
    * costs nothing and is not counted. Absent from all others.

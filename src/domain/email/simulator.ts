@@ -29,7 +29,7 @@ type Addressed = Pick<Email, 'accepted' | 'content'>;
 export const simulationOf = ({ accepted, content }: Addressed, recipient: number): Simulation | undefined => {
   const address = content?.recipients[recipient]?.email;
   if (address !== undefined && isSimulatorAddress(address)) return simulationOfAddress(address);
-  return accepted.test === true ? 'success' : undefined;
+  return accepted.test === true && accepted.delivers !== true ? 'success' : undefined;
 };
 
 /** The recipients that wait for an attempt, real and simulated. */

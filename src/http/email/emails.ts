@@ -25,6 +25,7 @@ import {
   TimelineQuerySchema,
   TimelineSchema,
 } from '../../api/email.js';
+import { ResendEmailRequestSchema } from '../../api/email-content.js';
 import { SendEmailsRequestSchema, SendEmailsResponseSchema } from '../../api/several-emails.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
@@ -34,11 +35,12 @@ import { isoTime } from '../../domain/core/time.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
 import { type Caller, isTest } from '../../commands/core/caller.js';
 import type { StoredBytes } from '../../commands/email/acceptance.js';
-import { answered, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
+import { answered, bodyMayBeAbsent, checkIdempotencyKey, idempotencyOf } from '../server/headers.js';
 import { coerceQuery } from '../server/validation.js';
 import {
   bulkDeleteExamples,
   rescheduleExamples,
+  resendExamples,
   retryManyExamples,
   sendEmailsExamples,
   sendExamples,
@@ -251,6 +253,46 @@ const writeRoutes = (app: App, deps: Deps): void => {
   );
 };
 
+const resendRoute = (app: App, deps: Deps): void => {
+  app.post(
+    '/api/emails/:id/resend',
+    {
+      config: {
+        access: 'emails:content',
+        audited: { action: 'email.resent', target: 'email' },
+        command: 'resendEmail',
+        idempotent: true,
+        unknownId: 'EMAIL_NOT_FOUND',
+        examples: resendExamples,
+      },
+      onRequest: checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook,
+      preValidation: bodyMayBeAbsent,
+      schema: {
+        summary: 'Send an email again as a copy',
+        description:
+          'A new email of the same version of the template, or the same content, with the variables and files of the old one; `resentFrom` of its record names that. Needs `emails:send` too. Archived, the answer is 410 CONTENT_GONE.',
+        operationId: 'resendEmail',
+        tags: ['Emails'],
+        params,
+        body: ResendEmailRequestSchema,
+        response: { 201: SendEmailResponseSchema },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const answer = await deps.commands.resendEmail(
+        caller,
+        emailIdOf(request.params.id),
+        request.body,
+        idempotencyOf(request),
+        storedBytesOf(deps, caller),
+      );
+      reply.code(201);
+      return answered(reply, answer);
+    },
+  );
+};
+
 const sendSeveralRoute = (app: App, deps: Deps): void => {
   app.post(
     '/api/emails/batch',
@@ -402,6 +444,7 @@ const deleteRoutes = (app: App, deps: Deps): void => {
 export const emailRoutes = (app: App, deps: Deps): void => {
   writeRoutes(app, deps);
   sendSeveralRoute(app, deps);
+  resendRoute(app, deps);
   rescheduleAndCancelRoutes(app, deps);
   retryManyRoute(app, deps);
   readRoutes(app, deps);

@@ -9,6 +9,7 @@ import {
   unsavedAttachmentExamples,
   unsavedBlockExamples,
   unsavedTemplateExamples,
+  testTemplateExamples,
 } from '../../api/examples.js';
 import {
   DocumentPreviewQuerySchema,
@@ -24,10 +25,12 @@ import {
   PreviewUnsavedAttachmentRequestSchema,
   PreviewUnsavedBlockRequestSchema,
   PreviewUnsavedTemplateRequestSchema,
+  TestTemplateRequestSchema,
   UnsavedBlockPreviewSchema,
   UnsavedDocumentPreviewSchema,
   UnsavedTemplatePreviewSchema,
 } from '../../api/templates/unsaved.js';
+import { SendEmailResponseSchema } from '../../api/email.js';
 import { systemCaller, type Caller } from '../../commands/core/caller.js';
 import type { DocumentPreview, DocumentPreviewRequest } from '../../commands/documents/preview.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
@@ -43,7 +46,7 @@ import { untilClosed } from '../server/hooks.js';
 import { MAIL_CSP } from '../server/mail-html.js';
 import { queryVariables } from '../server/query.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'limits' | 'settings'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'settings'>;
 
 const unknownId = 'TEMPLATE_NOT_FOUND';
 const ofEmail = { tags: ['Templates'], params: idParams('Id or slug of the template') };
@@ -345,8 +348,42 @@ const unsavedRoutes = (app: App, { commands }: Deps): void => {
   );
 };
 
-/** Registers the routes of previews, and the page of links to them. */
+const testRoute = (app: App, { commands, queries }: Deps): void => {
+  app.post(
+    '/api/templates/:id/test',
+    {
+      config: {
+        access: 'templates:write',
+        audited: { action: 'template.tested', target: 'template' },
+        command: 'testTemplate',
+        unknownId,
+        examples: testTemplateExamples,
+      },
+      preValidation: bodyMayBeAbsent,
+      schema: {
+        summary: 'Send a test of a template',
+        description:
+          'The draft, or a version, to people of the team: a mail with `[Test]` before its subject. It has `test: true`, costs nothing and is in no figures. Default values stand in for variables that are not given.',
+        operationId: 'testTemplate',
+        ...ofEmail,
+        body: TestTemplateRequestSchema,
+        response: { 201: SendEmailResponseSchema },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const answer = await commands.testTemplate(caller, request.params.id, request.body, () =>
+        queries.storedAttachmentBytes(caller.teamId),
+      );
+      reply.code(201);
+      return answer;
+    },
+  );
+};
+
+/** Registers the routes of previews and tests, and the page of links to previews. */
 export const previewRoutes = (app: App, deps: Deps): void => {
+  testRoute(app, deps);
   unsavedRoutes(app, deps);
   linkRoutes(app, deps);
   previewPage(app, deps);
