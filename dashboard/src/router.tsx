@@ -75,8 +75,17 @@ export const emailsRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/emails/list'), 'EmailsPage'),
 });
 
+/** Pages that are made from declarations (pages/registry.ts), and addresses without a page. */
+const others = createRoute({
+  getParentRoute: () => inside,
+  path: '$',
+  validateSearch: (search: Record<string, unknown>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(search).filter((pair): pair is [string, string] => text(pair[1]) !== undefined)),
+  component: lazyRouteComponent(() => import('./pages/others'), 'OtherPage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, inside.addChildren([home, emailsRoute])]),
+  routeTree: root.addChildren([signIn, inside.addChildren([home, emailsRoute, others])]),
   basepath: dashboardUrl.pathname.replace(/\/$/, ''),
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFoundPage,

@@ -79,6 +79,7 @@ export const onlyInAll: readonly Left[] = [
       'adapters/render/excel/libreoffice',
       'adapters/render/excel/looks',
       'adapters/render/golden-pictures',
+      'dashboard/keys',
       'dashboard/sign-in',
       'e2e/generated-client',
       'e2e/other-nodes',

@@ -10,7 +10,7 @@ type Operation = Readonly<{ url: string; path?: unknown; query?: unknown; body?:
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-type Options = Readonly<{ teamId?: string; signal?: AbortSignal }>;
+export type Options = Readonly<{ teamId?: string; signal?: AbortSignal }>;
 
 /** A refusal of the API, in its words; `status` 0: the service was not reached. */
 export class ApiFault extends Error {
@@ -18,6 +18,8 @@ export class ApiFault extends Error {
   readonly code: string;
   readonly retryAfterS: number | undefined;
   readonly requestId: string | undefined;
+  /** Faults of single fields of what was sent. */
+  readonly errors: readonly FieldFault[];
 
   constructor(status: number, body: FaultBody) {
     super(body.errors?.[0] === undefined ? body.message : `${body.errors[0].field} ${body.errors[0].message}`.trim());
@@ -25,15 +27,19 @@ export class ApiFault extends Error {
     this.code = body.code;
     this.retryAfterS = body.retryAfter;
     this.requestId = body.requestId;
+    this.errors = body.errors ?? [];
   }
 }
+
+/** `field`: a path such as `to[2].email`; empty for the whole body. */
+export type FieldFault = Readonly<{ field: string; message: string }>;
 
 type FaultBody = Readonly<{
   code: string;
   message: string;
   retryAfter?: number;
   requestId?: string;
-  errors?: readonly Readonly<{ field: string; message: string }>[];
+  errors?: readonly FieldFault[];
 }>;
 
 const NOT_REACHED: FaultBody = { code: 'NOT_REACHED', message: 'The service cannot be reached.' };
@@ -49,9 +55,45 @@ export const call = async <Data extends Operation, Answer>(
 ): Promise<Answer> => {
   const response = await sendInSession(method, data, options);
   const text = await response.text();
-  const body: unknown = text === '' ? undefined : parsed(text);
-  if (!response.ok) throw new ApiFault(response.status, isFaultBody(body) ? body : unknownFault(response.status));
-  return body as Answer;
+  if (!response.ok) throw faultIn(response.status, text);
+  return (text === '' ? undefined : parsed(text)) as Answer;
+};
+
+const faultIn = (status: number, text: string): ApiFault => {
+  const body = parsed(text);
+  return new ApiFault(status, isFaultBody(body) ? body : unknownFault(status));
+};
+
+type Given<Data extends Operation> = Omit<Data, 'url' | 'headers'>;
+
+/**
+ * An operation of the API as a function. In: its `…Data` and `…Response` types, its method and address. Out: a function
+ * of its path, query and body, and of the team.
+ */
+export const operation =
+  <Data extends Operation, Answer>(method: Method, url: Data['url']) =>
+  (given: Given<Data>, options: Options = {}): Promise<Answer> =>
+    call<Operation, Answer>(method, { ...given, url }, options);
+
+/**
+ * Hands the answer of an operation to the reader as a file, whose name the service gives. Rejects with an ApiFault.
+ */
+export const download = async <Data extends Operation>(
+  method: Method,
+  data: Data,
+  filename: string,
+  options: Options = {},
+): Promise<void> => {
+  const response = await sendInSession(method, data, options);
+  if (!response.ok) throw faultIn(response.status, await response.text());
+  const named = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = named ?? filename;
+  link.click();
+  // The browser has the file once the click was handled.
+  setTimeout(() => URL.revokeObjectURL(address), 1_000);
 };
 
 const sendInSession = async (method: Method, data: Operation, options: Options): Promise<Response> => {
@@ -74,12 +116,15 @@ const send = async (method: Method, data: Operation, { teamId, signal }: Options
   const headers: Record<string, string> = { accept: 'application/json' };
   if (teamId !== undefined) headers['x-team-id'] = teamId;
   if (method !== 'GET') headers['x-csrf-token'] = csrfToken() ?? '';
-  if (data.body !== undefined) headers['content-type'] = 'application/json';
+  // The browser names the form itself, with its boundary.
+  if (data.body !== undefined && !(data.body instanceof FormData)) headers['content-type'] = 'application/json';
   try {
     return await fetch(addressOf(data), {
       method,
       headers,
-      ...(data.body === undefined ? {} : { body: JSON.stringify(data.body) }),
+      ...(data.body === undefined
+        ? {}
+        : { body: data.body instanceof FormData ? data.body : JSON.stringify(data.body) }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (fault) {

@@ -23,6 +23,7 @@ import { BookIcon, ChevronIcon, CloseIcon, EmailIcon, MailboxIcon, MenuIcon, Per
 import { Menu, MenuItem, sectionClass } from '../ui/menu';
 import { Fault, Loading, State } from '../ui/states';
 import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
+import { groups } from './registry';
 import styles from './shell.module.css';
 
 const themeNames: Readonly<Record<Theme, string>> = { system: 'As the system', light: 'Light', dark: 'Dark' };
@@ -130,6 +131,23 @@ const Navigation = ({ teams, team, who, email }: NavigationProps) => (
           Emails
         </NavItem>
       </ul>
+      {team === undefined
+        ? null
+        : groups.map(({ name, entries }) => {
+            const shown = entries.filter(({ needs }) => team.permissions.includes(needs));
+            return shown.length === 0 ? null : (
+              <section key={name} aria-label={name}>
+                <h2 className={styles['group']}>{name}</h2>
+                <ul>
+                  {shown.map(({ path, title, icon }) => (
+                    <NavItem key={path} href={`/${path}`} icon={icon}>
+                      {title}
+                    </NavItem>
+                  ))}
+                </ul>
+              </section>
+            );
+          })}
       <ul className={styles['outside']}>
         {values.hasMailbox ? (
           <NavLink href={ownPath('/mailbox')} icon={<MailboxIcon />}>
@@ -244,6 +262,9 @@ const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | nul
       </MenuSection>
       <MenuSection className={sectionClass} aria-label="You">
         {email === null ? <></> : <Header>{email}</Header>}
+        <MenuItem id="account" href="/account">
+          Your account
+        </MenuItem>
         <MenuItem id="sign-out" onAction={() => void signOut()}>
           Sign out
         </MenuItem>

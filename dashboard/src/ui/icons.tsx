@@ -44,3 +44,54 @@ export const ClipIcon = icon(
   <path d="M12.5 7.5 8 12a2.9 2.9 0 0 1-4.1-4.1l5-5a1.9 1.9 0 0 1 2.7 2.7l-5 5a1 1 0 0 1-1.3-1.4l4.2-4.2" />,
 );
 export const CheckIcon = icon(<path d="m3.5 8.5 3 3 6-7" />);
+export const KeyIcon = icon(
+  <>
+    <circle cx="5.2" cy="10.8" r="2.7" />
+    <path d="m7.2 8.8 6-6M11 5l1.8 1.8" />
+  </>,
+);
+export const HookIcon = icon(
+  <>
+    <circle cx="8" cy="4" r="2" />
+    <circle cx="3.8" cy="11.5" r="2" />
+    <circle cx="12.2" cy="11.5" r="2" />
+    <path d="M7 5.8 4.8 9.7M9 5.8l2.2 3.9M5.8 11.5h4.4" />
+  </>,
+);
+export const GlobeIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="6" />
+    <path d="M2 8h12M8 2c2 1.8 2.6 3.8 2.6 6S10 12.2 8 14c-2-1.8-2.6-3.8-2.6-6S6 3.8 8 2z" />
+  </>,
+);
+export const StopIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="6" />
+    <path d="m3.8 3.8 8.4 8.4" />
+  </>,
+);
+export const PeopleIcon = icon(
+  <>
+    <circle cx="6" cy="5.5" r="2.3" />
+    <path d="M1.8 13c.5-2.2 2.1-3.4 4.2-3.400s3.7 1.2 4.2 3.400M10.3 3.500a2.2 2.2 0 0 1 0 4.200M12 9.800c1.2.5 2 1.6 2.3 3.2" />
+  </>,
+);
+export const StackIcon = icon(<path d="m8 2.5 6 3-6 3-6-3zM2.5 8.2 8 11l5.5-2.800M2.5 11 8 13.800l5.5-2.8" />);
+export const LogIcon = icon(<path d="M4 2.500h8v11H4zM6 5.500h4M6 8h4M6 10.500h2.5" />);
+export const ChartIcon = icon(<path d="M2.5 13.500h11M4.5 11V8M8 11V3.500M11.5 11V6" />);
+export const PictureIcon = icon(
+  <>
+    <path d="M2.5 3.500h11v9h-11zM3 11.500l3.2-3.5 2.3 2.5 1.8-2 3 3.2" />
+    <circle cx="10.7" cy="6" r=".9" />
+  </>,
+);
+export const AppIcon = icon(
+  <path d="M2.5 2.500h4.500V7H2.500zM9 2.500h4.500V7H9zM2.5 9h4.500v4.500H2.500zM11.25 9v4.500M9 11.25h4.5" />,
+);
+export const GearIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="2.2" />
+    <path d="M8 1.800v2M8 12.200v2M1.8 8h2M12.2 8h2M3.6 3.6 5 5M11 11l1.4 1.400M3.6 12.4 5 11M11 5l1.4-1.4" />
+  </>,
+);
+export const CopyIcon = icon(<path d="M5.5 5.500h8v8h-8zM10.5 5.500v-3h-8v8h3" />);

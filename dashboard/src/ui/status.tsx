@@ -1,4 +1,4 @@
-/** The state of an email or of one recipient: a word with a colour, never a colour alone. */
+/** The state of an email, of one recipient, or of another thing: a word with a colour, never a colour alone. */
 import { cx } from './cx';
 import styles from './status.module.css';
 
@@ -15,6 +15,21 @@ const tones: Readonly<Record<string, Tone>> = {
   complained: 'warn',
   cancelled: 'still',
   suppressed: 'warn',
+  active: 'good',
+  expired: 'still',
+  revoked: 'still',
+  enabled: 'good',
+  disabled: 'warn',
+  deleted: 'still',
+  success: 'good',
+  denied: 'bad',
+  verified: 'good',
+  pending: 'busy',
+  unverified: 'bad',
+  right: 'good',
+  missing: 'bad',
+  wrong: 'bad',
+  completed: 'good',
 };
 
 export const StatusBadge = ({ status }: Readonly<{ status: string }>) => (

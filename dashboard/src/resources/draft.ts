@@ -1,0 +1,32 @@
+/**
+ * What somebody has typed into a form, kept in this tab until it is sent or given up: a session that ends, a reload or a
+ * way back loses nothing. Passwords and files are not kept.
+ */
+import type { Field, Values } from './resource';
+
+const PREFIX = 'sealpost.draft:';
+
+export type Draft = Readonly<{ kept: Values | undefined; keep: (values: Values) => void; drop: () => void }>;
+
+/** In: whose form it is, and its address. Another person on the machine does not see it. */
+export const draftOf = (userId: string, address: string, fields: readonly Field[]): Draft => {
+  const key = `${PREFIX}${userId}:${address}`;
+  const names = fields.filter(({ kind }) => kind !== 'password' && kind !== 'file').map(({ name }) => name);
+  return {
+    kept: readIn(key, names),
+    keep: (values) =>
+      sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(names.map((name) => [name, values[name]])))),
+    drop: () => sessionStorage.removeItem(key),
+  };
+};
+
+const readIn = (key: string, names: readonly string[]): Values | undefined => {
+  const text = sessionStorage.getItem(key);
+  if (text === null) return undefined;
+  try {
+    const known = JSON.parse(text) as Values;
+    return Object.fromEntries(Object.entries(known).filter(([name]) => names.includes(name)));
+  } catch {
+    return undefined;
+  }
+};
