@@ -12,6 +12,7 @@ import {
 import { RouterProvider as AriaRouter } from 'react-aria-components';
 import { queryClient } from './api/queries';
 import { isSignedIn, whenSessionEnds } from './api/session';
+import { withTeam } from './api/team';
 import { dashboardUrl } from './api/values';
 import { emailSearchOf } from './pages/emails/search';
 import { Shell } from './pages/shell';
@@ -20,13 +21,24 @@ import { FaultPage, NotFoundPage } from './ui/states';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
+const basepath = dashboardUrl.pathname.replace(/\/$/, '');
+
+/**
+ * In: the address of a link. A path is one of the dashboard, which may lie below the path of a proxy. The team of the
+ * address goes on with it.
+ */
+const addressOf = (href: string): string => (href.startsWith('/') ? `${basepath}${withTeam(href)}` : href);
+
 /** Links of React Aria lead through the router. */
 const Root = () => {
   const router = useRouter();
   return (
     <AriaRouter
-      navigate={(href) => void router.history.push(href)}
-      useHref={(href) => (href.startsWith('#') || /^[a-z]+:/.test(href) ? href : router.history.createHref(href))}
+      navigate={(href) => {
+        if (href.startsWith('/')) router.history.push(addressOf(href));
+        else window.location.assign(href);
+      }}
+      useHref={addressOf}
     >
       <Outlet />
     </AriaRouter>
@@ -86,7 +98,7 @@ const others = createRoute({
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, inside.addChildren([home, emailsRoute, others])]),
-  basepath: dashboardUrl.pathname.replace(/\/$/, ''),
+  basepath,
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFoundPage,
   scrollRestoration: true,

@@ -13,6 +13,13 @@ export const chosenTeam = (teams: readonly Team[], asked: string | undefined): T
 
 export const rememberTeam = (id: string): void => localStorage.setItem(CHOSEN, id);
 
+/** In: a path of the dashboard. Out: with the team that the address of the page names, if it names one. */
+export const withTeam = (href: string): string => {
+  const team = new URLSearchParams(window.location.search).get('team');
+  if (team === null || /[?&]team=/.test(href)) return href;
+  return `${href}${href.includes('?') ? '&' : '?'}team=${encodeURIComponent(team)}`;
+};
+
 const TeamContext = createContext<Team | undefined>(undefined);
 
 export const TeamProvider = TeamContext.Provider;

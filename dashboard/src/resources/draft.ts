@@ -1,5 +1,5 @@
 /**
- * What somebody has typed into a form, kept in this tab until it is sent or given up: a session that ends, a reload or a
+ * Contents of a form, kept in this tab until they are sent or given up: a session that ends, a reload or a
  * way back loses nothing. Passwords and files are not kept.
  */
 import type { Field, Values } from './resource';

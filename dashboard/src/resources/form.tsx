@@ -92,6 +92,12 @@ const fieldOf = ({ field }: FieldFault, fields: readonly Field[]): Field | undef
   fields.find(({ name }) => field === name || field.startsWith(`${name}[`) || field.startsWith(`${name}.`)) ??
   fields.find(({ name }) => field !== '' && name.startsWith(`${field}.`));
 
+/** Which line of a field of lines a fault is about. */
+const lineOf = ({ field }: FieldFault, { name, kind }: Field): string => {
+  const place = /^\[(\d+)\]/.exec(field.slice(name.length))?.[1];
+  return kind === 'lines' && place !== undefined ? `Line ${Number(place) + 1}: ` : '';
+};
+
 const faultsOf = (error: unknown, fields: readonly Field[]): Faults => {
   if (!(error instanceof ApiFault)) return { byField: {}, others: ['The page met a fault of its own. Try again.'] };
   if (error.errors.length === 0) return { byField: {}, others: [error.message] };
@@ -100,7 +106,7 @@ const faultsOf = (error: unknown, fields: readonly Field[]): Faults => {
   for (const one of error.errors) {
     const field = fieldOf(one, fields);
     if (field === undefined) others.push(`${one.field} ${one.message}`.trim());
-    else byField[field.name] ??= one.message;
+    else byField[field.name] ??= `${lineOf(one, field)}${one.message}`;
   }
   return { byField, others };
 };
@@ -227,51 +233,45 @@ const controlOf = (
   marks: Marks,
 ): ReactNode => {
   const text = typeof value === 'string' ? value : '';
-  switch (field.kind) {
-    case 'area':
-    case 'lines':
-      return (
-        <textarea
-          {...marks}
-          className={cx(styles['input'], field.kind === 'lines' && styles['mono'])}
-          rows={3}
-          value={text}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      );
-    case 'select':
-      return (
-        <select {...marks} className={styles['input']} value={text} onChange={({ target }) => onChange(target.value)}>
-          {field.choices.map((choice) => (
-            <option key={choice.value} value={choice.value}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
-      );
-    case 'file':
-      return (
-        <input
-          {...marks}
-          className={styles['file']}
-          type="file"
-          accept={field.accept}
-          onChange={({ target }) => onChange(target.files?.[0] ?? null)}
-        />
-      );
-    default:
-      return (
-        <input
-          {...marks}
-          className={styles['input']}
-          type={inputTypes[(field.kind ?? 'text') as keyof typeof inputTypes]}
-          value={text}
-          autoComplete={
-            field.kind === 'password' ? 'current-password' : field.kind === 'code' ? 'one-time-code' : 'off'
-          }
-          {...(field.kind === 'code' ? { inputMode: 'numeric' as const } : {})}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      );
-  }
+  if (field.kind === 'area' || field.kind === 'lines')
+    return (
+      <textarea
+        {...marks}
+        className={cx(styles['input'], field.kind === 'lines' && styles['mono'])}
+        rows={3}
+        value={text}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    );
+  if (field.kind === 'select')
+    return (
+      <select {...marks} className={styles['input']} value={text} onChange={({ target }) => onChange(target.value)}>
+        {field.choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.label}
+          </option>
+        ))}
+      </select>
+    );
+  if (field.kind === 'file')
+    return (
+      <input
+        {...marks}
+        className={styles['file']}
+        type="file"
+        accept={field.accept}
+        onChange={({ target }) => onChange(target.files?.[0] ?? null)}
+      />
+    );
+  return (
+    <input
+      {...marks}
+      className={styles['input']}
+      type={inputTypes[(field.kind ?? 'text') as keyof typeof inputTypes]}
+      value={text}
+      autoComplete={field.kind === 'password' ? 'current-password' : field.kind === 'code' ? 'one-time-code' : 'off'}
+      {...(field.kind === 'code' ? { inputMode: 'numeric' as const } : {})}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
 };

@@ -28,6 +28,9 @@ import {
 
 const PAGE_ROWS = 50;
 
+/** Fewer rows are counted at a glance. */
+const FEW_ROWS = 10;
+
 /** In: a declaration. Out: the component of its addresses, which gets the steps behind its path. */
 export const resourcePages = <Row,>(resource: Resource<Row>) => {
   const Pages = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
@@ -161,12 +164,15 @@ const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => 
         <>
           <Rows resource={resource} rows={rows} isOld={list.isPlaceholderData} />
           <div className={styles['foot']}>
-            <span>
-              {rows.length.toLocaleString()}
-              {meta?.total === undefined || meta.total === rows.length
-                ? null
-                : ` of ${meta.total.toLocaleString()}${meta.totalIsLowerBound === true ? '+' : ''}`}
-            </span>
+            {rows.length < FEW_ROWS && !list.hasNextPage ? null : (
+              <span>
+                {meta?.total === undefined || !list.hasNextPage ? 'All ' : ''}
+                {rows.length.toLocaleString()}
+                {meta?.total === undefined || !list.hasNextPage
+                  ? null
+                  : ` of ${meta.total.toLocaleString()}${meta.totalIsLowerBound === true ? '+' : ''}`}
+              </span>
+            )}
             {list.hasNextPage ? (
               <Button isPending={list.isFetchingNextPage} onPress={() => void list.fetchNextPage()}>
                 {list.isFetchingNextPage ? <Spinner /> : null} Show more
@@ -411,7 +417,7 @@ const Thing = <Row,>({
   const done = (result: Done): void => {
     if (result.isGone === true) {
       go(path);
-      // What is gone is not read again.
+      // A thing that is gone is not read again.
       client.removeQueries({ queryKey: [...keyOf(resource, scope), 'one', resource.idOf(row)] });
     }
     void again();

@@ -1,4 +1,7 @@
-/** What pages of resources share: who looks, where they lead, what they say after an act, and a secret that is shown once. */
+/**
+ * Pages of resources share: the person and the team, ways to other pages, sentences after an act, and a secret that is
+ * shown once.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';

@@ -8,7 +8,7 @@ import type { Team } from '../api/queries';
 
 export type Permission = Team['permissions'][number];
 
-/** Who looks, and for which team. */
+/** The person who looks, and the team. */
 export type Scope = Readonly<{ team: Team; teamId: string; me: GetOwnUserResponse }>;
 
 /** `data` and `meta` as the API answers them; `meta` is absent where the list is whole. */
@@ -79,7 +79,7 @@ export type Resource<Row> = Readonly<{
   one: string;
   many: string;
   needs: Permission;
-  /** What it is for; stands above the list. */
+  /** Its purpose; stands above the list. */
   about: ReactNode;
   /** How the first one is made; stands in an empty list. Default: `about`. */
   first?: ReactNode;
@@ -97,7 +97,7 @@ export type Resource<Row> = Readonly<{
   facts?: (row: Row, scope: Scope) => readonly (readonly [label: string, value: ReactNode] | undefined)[];
   /** Further parts of the page of the thing. */
   More?: (props: Readonly<{ row: Row; scope: Scope }>) => ReactNode;
-  /** What stands below the list, on its page. */
+  /** A part of the page below the list. */
   Below?: (props: Readonly<{ scope: Scope }>) => ReactNode;
   create?: Readonly<{
     label: string;
@@ -146,20 +146,11 @@ const put = (body: Record<string, unknown>, [name = '', ...rest]: readonly strin
 
 const sentOf = (field: Field, value: Value): unknown => {
   if (typeof value !== 'string') return value;
-  switch (field.kind) {
-    case 'number':
-      return Number(value);
-    case 'moment':
-      return new Date(value).toISOString();
-    case 'lines':
-      return linesOf(value);
-    case 'code':
-      return value.replaceAll(' ', '');
-    case 'password':
-      return value;
-    default:
-      return value.trim();
-  }
+  if (field.kind === 'number') return Number(value);
+  if (field.kind === 'moment') return new Date(value).toISOString();
+  if (field.kind === 'lines') return linesOf(value);
+  if (field.kind === 'code') return value.replaceAll(' ', '');
+  return field.kind === 'password' ? value : value.trim();
 };
 
 const linesOf = (text: string): readonly string[] =>

@@ -16,12 +16,28 @@ import { cx } from './cx';
 
 type Look = 'plain' | 'main' | 'quiet' | 'danger';
 
+type OwnButtonProps = Omit<ButtonProps, 'className' | 'type' | 'onPress'> &
+  Readonly<{ look?: Look; isSmall?: boolean; type?: 'button' | 'submit'; onPress?: () => void }>;
+
+/**
+ * `isPending`: it waits and keeps the focus. React Aria's own waiting leaves an image without a name in the page for
+ * seconds, when the button goes.
+ */
 export const Button = ({
   look = 'plain',
   isSmall = false,
+  isPending = false,
+  type = 'button',
+  onPress,
   ...props
-}: Omit<ButtonProps, 'className'> & Readonly<{ look?: Look; isSmall?: boolean }>) => (
-  <AriaButton {...props} className={cx(styles['button'], styles[look], isSmall && styles['small'])} />
+}: OwnButtonProps) => (
+  <AriaButton
+    {...props}
+    type={isPending ? 'button' : type}
+    {...(isPending ? { 'data-pending': true } : {})}
+    {...(isPending || onPress === undefined ? {} : { onPress: () => onPress() })}
+    className={cx(styles['button'], styles[look], isSmall && styles['small'])}
+  />
 );
 
 /** A link that looks like a button. */
