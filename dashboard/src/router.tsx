@@ -17,6 +17,7 @@ import { dashboardUrl } from './api/values';
 import { emailSearchOf } from './pages/emails/search';
 import { Shell } from './pages/shell';
 import { SignInPage } from './pages/sign-in';
+import { StartPage } from './pages/start';
 import { FaultPage, NotFoundPage } from './ui/states';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -56,6 +57,8 @@ const signIn = createRoute({
   },
   component: SignInPage,
 });
+
+const start = createRoute({ getParentRoute: () => root, path: '/start', component: StartPage });
 
 const inside = createRoute({
   getParentRoute: () => root,
@@ -97,7 +100,7 @@ const others = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, inside.addChildren([home, emailsRoute, others])]),
+  routeTree: root.addChildren([signIn, start, inside.addChildren([home, emailsRoute, others])]),
   basepath,
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFoundPage,

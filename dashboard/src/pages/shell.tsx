@@ -5,7 +5,6 @@ import { type ReactNode, useState } from 'react';
 import {
   Button as AriaButton,
   Dialog,
-  DialogTrigger,
   Header,
   Link as AriaLink,
   MenuSection,
@@ -82,27 +81,35 @@ const NoTeam = ({ isMember }: Readonly<{ isMember: boolean }>) =>
     </State>
   );
 
-/** On phones the navigation is behind a button. */
-const TopBar = ({ children }: Readonly<{ children: ReactNode }>) => (
-  <header className={styles['top']}>
-    <DialogTrigger>
-      <AriaButton className={cx(styles['icon'])} aria-label="Navigation">
+/** On phones the navigation is behind a button; a link in it closes it. */
+const TopBar = ({ children }: Readonly<{ children: ReactNode }>) => {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <header className={styles['top']}>
+      <AriaButton className={cx(styles['icon'])} aria-label="Navigation" onPress={() => setIsOpen(true)}>
         <MenuIcon size={20} />
       </AriaButton>
-      <ModalOverlay className={cx(styles['overlay'])} isDismissable>
+      <ModalOverlay className={cx(styles['overlay'])} isDismissable isOpen={isOpen} onOpenChange={setIsOpen}>
         <Modal className={cx(styles['drawer'])}>
           <Dialog className={cx(styles['dialog'])} aria-label="Navigation">
             <AriaButton slot="close" className={cx(styles['icon'], styles['close'])} aria-label="Close">
               <CloseIcon size={20} />
             </AriaButton>
-            {children}
+            <div
+              className={styles['filled']}
+              onClickCapture={({ target }) => {
+                if (target instanceof Element && target.closest('a') !== null) setIsOpen(false);
+              }}
+            >
+              {children}
+            </div>
           </Dialog>
         </Modal>
       </ModalOverlay>
-    </DialogTrigger>
-    <Brand />
-  </header>
-);
+      <Brand />
+    </header>
+  );
+};
 
 const Brand = () => (
   <AriaLink href="/" className={cx(styles['brand'])}>

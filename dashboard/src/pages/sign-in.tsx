@@ -86,7 +86,7 @@ export const SignInPage = () => {
 const insideOnly = (returnTo: string | undefined): string =>
   returnTo !== undefined && /^\/(?![/\\])/.test(returnTo) ? returnTo : '/';
 
-const textIn = (form: FormData, name: string): string => {
+export const textIn = (form: FormData, name: string): string => {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 };

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { Link as AriaLink } from 'react-aria-components';
 import { useTeam } from '../../api/team';
-import { ownPath } from '../../api/values';
+import { serviceUrl } from '../../api/values';
 import { Button, ButtonLink } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { Fault, Loading, State } from '../../ui/states';
@@ -82,7 +82,7 @@ const Found = ({ search, onClear }: Readonly<{ search: EmailSearch; onClear: () 
           <State
             title="No emails yet"
             act={
-              <ButtonLink href={ownPath('/')} target="_self" look="main">
+              <ButtonLink href={serviceUrl.href} look="main">
                 Send a first email
               </ButtonLink>
             }
