@@ -99,6 +99,8 @@ const make = async ({ build }, hash) => {
         type,
         encodings: ['br', 'gzip'],
         sizes: { plain: bytes.length, br: br.length, gzip: gz.length },
+        // A browser loads these with it.
+        needs: [...(file.imports ?? []), ...(file.viteMetadata?.importedCss ?? [])],
       };
       write(file.fileName, bytes);
       write(`${file.fileName}.br`, br);
