@@ -100,6 +100,14 @@ user
   .argument('<who>', 'address or id of the user')
   .action(async (who: string) => (await import('./cli/people.js')).link(who));
 user
+  .command('operator')
+  .description('make a user an operator of this instance, who sees how it is doing')
+  .argument('<who>', 'address or id of the user')
+  .option('--revoke', 'take it from the user')
+  .action(async (who: string, options: { revoke?: boolean }) =>
+    (await import('./cli/people.js')).operator(who, options),
+  );
+user
   .command('erase')
   .description('erase a user: out of all teams, sessions and grants ended, address, name and password destroyed')
   .argument('<who>', 'address or id of the user')

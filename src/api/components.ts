@@ -11,6 +11,7 @@ import * as billing from './billing.js';
 import * as bulk from './bulk.js';
 import * as common from './core/common.js';
 import { pageOf } from './core/common.js';
+import * as system from './core/system.js';
 import * as domains from './domains.js';
 import * as email from './email.js';
 import * as emailContent from './email-content.js';
@@ -43,6 +44,7 @@ export const schemaFiles = [
   privacy,
   recipients,
   severalEmails,
+  system,
   teams,
   templates,
   unsaved,
@@ -94,6 +96,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailListItem: 'One email in a list.',
   SentContent: 'The mail itself, as a recipient got it, without tracking.',
   EmailCounts: 'Emails by state.',
+  System: 'How the instance is doing: its log, its queue, and each of its processes.',
   RecipientSummary: 'What is held about one address: its last emails, suppressions and erasures.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',
   EmailRates: 'Parts of these totals, in percent.',

@@ -106,6 +106,7 @@ export const UserRecordSchema = Type.Object(
     name: nullable(Type.String()),
     emailVerified: Type.Boolean(),
     secondFactor: Type.Boolean({ description: 'Whether a code is asked for at each sign-in' }),
+    operator: Type.Boolean({ description: 'Whether the person is an operator of the instance: GET /api/system' }),
     createdAt: Time,
     mayChoosePassword: Type.Optional(
       Type.Literal(true, {

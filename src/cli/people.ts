@@ -2,7 +2,7 @@
 import type { CommandNeeds } from '../commands/needs.js';
 import { eraseUser, type PersonTraces } from '../commands/people/erasure.js';
 import type { MailedTo } from '../commands/email/service-mails.js';
-import { ownerOf, signInAddress } from '../commands/access/users.js';
+import { changeUser, ownerOf, signInAddress } from '../commands/access/users.js';
 import { firstUserToken, teamWithoutOwner } from '../commands/people/registration.js';
 import { makeSignInLink, signInLink } from '../commands/people/sign-in-links.js';
 import type { EventType } from '../domain/events.js';
@@ -40,6 +40,15 @@ export const link = (who: string): Promise<void> =>
   withTeam(async (engine) => {
     const id = await userNamed(engine, who);
     print(signInLink(readConfig().publicUrl, await makeSignInLink(engine, id, causeOfOperator(engine))));
+  });
+
+/** A running service knows at once. */
+export const operator = (who: string, { revoke = false }: Readonly<{ revoke?: boolean }>): Promise<void> =>
+  withTeam(async (engine) => {
+    const id = await userNamed(engine, who);
+    const cause = causeOfOperator(engine);
+    await changeUser(engine, id, { type: revoke ? 'RevokeOperator' : 'GrantOperator', at: cause.at }, cause);
+    print(`The user ${id} is ${revoke ? 'no' : 'an'} operator of this instance.`);
   });
 
 /** Beside a running server too, which knows at once; and once more where it was broken off. */

@@ -9,13 +9,17 @@ import { makeProjections } from '../projections/index.js';
 import type { Projection } from '../projections/core/projection.js';
 import { compareWithRebuild, type CompareOptions, type Compared, type Missing } from '../projections/core/rebuild.js';
 import type { Engine } from '../service/engine.js';
+import { noteVerified } from '../service/ops/done.js';
 import { readConfig } from '../service/settings/config.js';
 import { damageOfFile, databaseFiles, helpOfDamage, placeOfReadModel } from '../service/stores/stores.js';
 import { counted } from '../shared/text.js';
 import { exitCodes, explain, print, printFault, progressBar, unreadableLine } from './core/output.js';
 import { assertFounded, withInspectedEngine } from './core/engine.js';
 
-/** Looks at everything, whatever is found first, and changes nothing; the exit code is that of the worst. */
+/**
+ * Looks at everything, whatever is found first, and changes nothing but the note of when it did; the exit code is that
+ * of the worst.
+ */
 export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<void> => {
   const asked = root === undefined ? undefined : notedRoot(root);
   assertFounded(readConfig());
@@ -51,6 +55,10 @@ export const verify = async ({ root }: Readonly<{ root?: string }>): Promise<voi
     return sound;
   });
   if (!isSound) process.exitCode ??= exitCodes.damaged;
+  const result = (Object.keys(exitCodes) as (keyof typeof exitCodes)[]).find(
+    (name) => exitCodes[name] === (process.exitCode ?? exitCodes.sound),
+  );
+  noteVerified(readConfig(), result ?? 'unfinished');
 };
 
 /** Every page of every database file of this machine; those of servers are theirs to check. */

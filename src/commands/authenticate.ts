@@ -11,6 +11,7 @@ import { teamNotFound } from '../domain/teams/decider.js';
 import type { CommandNeeds } from './needs.js';
 import {
   allowedOf,
+  operatorPermissions,
   personPermissions,
   permissionsOfRole,
   type AccessPermission,
@@ -91,12 +92,14 @@ const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam
     throw withRefusedUser(userId, sessionEnded(user.endedBy ?? 'revoked'));
   // A second factor that was removed since does not count.
   const gaveFactor = session.secondFactor && user.secondFactor !== undefined;
+  const { teamId, permissions } = await membershipOf(deps, { userId, gaveFactor }, team);
   return {
     kind: 'user',
     userId,
     sessionId,
     rateLimit: null,
-    ...(await membershipOf(deps, { userId, gaveFactor }, team)),
+    teamId,
+    permissions: user.isOperator ? [...permissions, ...operatorPermissions] : permissions,
   };
 };
 

@@ -9,6 +9,7 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { LiveSchema, ReadySchema } from '../api/core/common.js';
+import { SystemSchema } from '../api/core/system.js';
 import { readinessOf } from '../domain/core/readiness.js';
 import { type App, type HttpDeps, type Access } from './server/context.js';
 import { DomainError } from '../domain/core/errors.js';
@@ -308,6 +309,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   teamMemberRoutes(app, deps);
   invitationRoutes(app, deps);
   healthRoutes(app, deps);
+  systemRoutes(app, deps);
   landingRoutes(app, deps);
   dashboardRoutes(app, deps);
   unsubscribeRoutes(app, deps);
@@ -318,6 +320,25 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   oauthRoutes(app, deps);
   if (deps.mailbox !== undefined)
     mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
+};
+
+/** Registers GET /api/system, for the operators of the instance. */
+const systemRoutes = (app: App, { system }: Pick<HttpDeps, 'system'>): void => {
+  app.get(
+    '/api/system',
+    {
+      config: { access: 'system:read', withoutTeam: true, codes: ['STORE_AWAY'] },
+      schema: {
+        summary: 'See how the instance is doing',
+        description:
+          'The processes with their workers, relays and read models, the queue of all teams together, the last seal, verification and backups. For operators of the instance: `sealpost user operator` makes one.',
+        operationId: 'getSystem',
+        tags: ['Health'],
+        response: { 200: SystemSchema },
+      },
+    },
+    () => system(),
+  );
 };
 
 /** Registers /health/live and /health/ready, for load balancers and people on call. */

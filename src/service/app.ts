@@ -27,7 +27,7 @@ import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.
 import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/engagement-recorder.js';
 import type { Config } from './settings/config.js';
 import type { Tls } from './settings/groups.js';
-import { openLeases, diskOf } from './stores/stores.js';
+import { openLeases, openProcesses, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { Mailer } from '../domain/ports/mailer.js';
@@ -45,6 +45,7 @@ import { assertServable, certifiedHost, openCertificates } from './observe/certi
 import { withTraces } from './observe/traces.js';
 import { openLogger } from '../adapters/logger/pino.js';
 import { watchCommits, openServiceHealth } from './observe/health.js';
+import { openSystemView } from './observe/system.js';
 import { prepareStores, afterStart } from './startup.js';
 import { holdRole, notePlace, openServingLease } from './stores/instances.js';
 import { openSubmissionServers } from './submission.js';
@@ -145,6 +146,7 @@ type ServingParts = Engine &
     recorder: EngagementRecorder;
     audit: AuditRecorder;
     health: HttpDeps['health'];
+    system: HttpDeps['system'];
   }>;
 
 /**
@@ -243,9 +245,19 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
   const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
+  const processes = await openProcesses(config, engine);
+  const system = openSystemView({
+    ...parts,
+    ...workers,
+    config,
+    worker: leasing.worker,
+    processes,
+    disk: diskOf(config),
+  });
   supervisor.start([
     clockTrust.worker,
     health.worker,
+    system.worker,
     ...measuring,
     ...workers.projecting,
     ...workers.processing,
@@ -254,7 +266,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   afterStart(config, engine, runners, cutOff.signal);
 
-  const served = httpDeps(config, { ...parts, writes, recorder, audit });
+  const served = httpDeps(config, { ...parts, writes, recorder, audit, system: system.read });
   const server = await buildServer(served);
   renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
@@ -271,7 +283,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
       whenProjected,
     });
     const left = await closeAll(
-      { resources, 'projection leases': projecting, leases, stores: engine },
+      { resources, 'projection leases': projecting, processes, leases, stores: engine },
       AbortSignal.timeout(CLOSED_WITHIN_MS),
     );
     lock.release();
@@ -334,7 +346,7 @@ const cutOffOfAll = (): AbortController => {
 
 const httpDeps = (
   config: Config,
-  { runners, writes, mailbox, mailboxToken, recorder, ...parts }: ServingParts,
+  { runners, writes, mailbox, mailboxToken, recorder, system, ...parts }: ServingParts,
 ): HttpDeps => {
   const { publicUrl, host, port, requireHttps, trustProxy, tls, logLevel } = config;
   const { readModels, keys, clock, limits, ids, logger, limiter, bodyChecks, health, metrics } = parts;
@@ -368,6 +380,7 @@ const httpDeps = (
     exportAudit: (team, period, done) => openAuditExport(parts, team, period, done),
     tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
     health,
+    system,
     version,
     ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
     ...(metrics.calls === undefined ? {} : { calls: metrics.calls }),

@@ -346,6 +346,7 @@ await t.test('no command makes anything where there is no instance, and each say
     'key revoke': [key],
     'user erase': ['ada@example.com'],
     'user link': ['ada@example.com'],
+    'user operator': ['ada@example.com'],
     'team add-member': ['ada@example.com', '--role', 'owner'],
     'team remove-member': ['ada@example.com'],
     'credits grant': ['1'],

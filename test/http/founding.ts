@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import { makeCommands, openOAuth } from '../../src/commands/index.js';
 import { systemCaller } from '../../src/commands/core/caller.js';
+import { changeUser } from '../../src/commands/access/users.js';
 import { foundTeam } from '../../src/commands/teams/teams.js';
 import { permissions, roles, scopes, type Role, type Scope } from '../../src/domain/access/permissions.js';
 import { handle } from '../../src/commands/core/handle.js';
 import {
+  NO_TEAM,
   assertDefined,
   emailStream,
   parseTeamId,
@@ -22,6 +24,7 @@ import {
   type UserId,
   type WebhookId,
 } from '../../src/domain/core/ids.js';
+import { isoTime } from '../../src/domain/core/time.js';
 import type { DomainEvent } from '../../src/domain/events.js';
 import { exchange } from '../../src/http/apps/endpoints.js';
 import { openAccountWorld } from '../support/account-world.js';
@@ -93,6 +96,9 @@ for (const role of roles) {
   await enter(`role=${role}@other`, role, OTHER_TEAM);
 }
 await enter('nobody');
+const operator = await enter('operator');
+const granted = { teamId: NO_TEAM, actor: 'cli', correlationId: 'cli', causationId: 'cli', at: isoTime(clock.now()) };
+await changeUser(deps, operator, { type: 'GrantOperator', at: granted.at }, granted);
 /** In both teams, with two sessions. */
 const ada = await enter('ada', 'admin', TEAM);
 await addMember(deps, OTHER_TEAM, ada, 'admin');

@@ -27,7 +27,7 @@ const golden = goldenPermissions();
 
 /** It belongs to no team: a person calls it in whichever team. */
 const isPersonal = (path: string): boolean =>
-  /^\/api\/(?:users|auth|invitations)(?:\/|$)|^\/api\/teams$|\/restore$/.test(path) &&
+  /^\/api\/(?:users|auth|invitations|system)(?:\/|$)|^\/api\/teams$|\/restore$/.test(path) &&
   !/^\/api\/(?:templates|assets|domains|v1)/.test(path);
 
 type Expected = readonly [token: string | undefined, ...ends: (readonly [number, string?])[]];
@@ -46,6 +46,7 @@ const expectationsOf = (route: RegisteredRoute, line: PermissionsLine): readonly
     ...roles.map((role) => allow(`role=${role}`, line.roles.includes(role))),
     ...permissions.map((permission) => allow(`key=${permission}`, line.keys.includes(permission))),
     ...scopes.map((scope) => allow(`scope=${scope}`, line.scopes.includes(scope))),
+    ...(route.access === 'system:read' ? ([['operator', [200]]] as const) : []),
     ...(isPersonal(route.path) ? [] : ([['nobody', [404, 'TEAM_NOT_FOUND'], [400, 'TEAM_REQUIRED']]] as const)),
   ];
 };

@@ -1,7 +1,7 @@
 /** A request to any route, about a thing of one's own or of another team. */
 import type { InjectOptions } from 'fastify';
 import { OTHER_TEAM, schemaSaying, TEAM } from '../support/command-world.js';
-import { isAllowed, permissions } from '../../src/domain/access/permissions.js';
+import { isAllowed, operatorPermissions, permissions } from '../../src/domain/access/permissions.js';
 import { assertDefined } from '../../src/domain/core/ids.js';
 import type { RegisteredRoute } from '../../src/http/index.js';
 import { at } from '../support/email-facts.js';
@@ -118,8 +118,11 @@ export const refusalOf = (route: RegisteredRoute, token: string): string | undef
   (token === 'role=owner' || token.startsWith('scope=') ? ofTheOwner : ofOtherPeople)[name(route)];
 
 /** A credential that may call the route: what keys may not do needs a person. */
-export const credentialFor = ({ access }: RegisteredRoute): string =>
-  access !== 'public' && isAllowed(permissions, access) ? 'unlimited' : 'role=owner';
+export const credentialFor = ({ access }: RegisteredRoute): string => {
+  if (access === 'public') return 'role=owner';
+  if (isAllowed(operatorPermissions, access)) return 'operator';
+  return isAllowed(permissions, access) ? 'unlimited' : 'role=owner';
+};
 
 /** A key that may not call the route. */
 export const powerlessFor = ({ access }: RegisteredRoute): string =>

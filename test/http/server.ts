@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { System } from '../../src/api/core/system.js';
 import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
 import { openAuditExport } from '../../src/commands/audit/export.js';
@@ -302,6 +303,7 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
         now.recorder.note(seen);
       },
     },
+    system: async () => systemSeen,
     health: { accepting: () => accepting.value, workers: () => workers, log: () => log.value, noted: () => noted },
     version: '1.2.3',
   };
@@ -319,6 +321,29 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
     },
     close: () => now.close(),
   };
+};
+
+/** The view of operators on an instance that has no process. */
+const systemSeen: System = {
+  asOf: NOW,
+  engine: {
+    eventStore: 'memory',
+    readModels: 'memory',
+    keys: 'memory',
+    files: 'memory',
+    leases: 'memory',
+    bus: 'memory',
+    limiter: 'memory',
+  },
+  log: { head: 7, lastSeal: null, lastVerify: null },
+  backups: { log: null, keys: null },
+  queue: {
+    high: { queued: 0, deferred: 0, held: 0, oldestDueAt: null },
+    normal: { queued: 0, deferred: 0, held: 0, oldestDueAt: null },
+    low: { queued: 0, deferred: 0, held: 0, oldestDueAt: null },
+  },
+  diskFreeBytes: 1,
+  processes: [],
 };
 
 /** The secret of Postmark, the one provider whose events the server takes. */

@@ -1,6 +1,7 @@
 /** The page that says who may call what, printed from the routes, the roles, the permissions of keys and the scopes. */
 import {
   isAllowed,
+  operatorPermissions,
   permissionOfKey,
   type AccessPermission,
   permissionsOfRole,
@@ -18,6 +19,7 @@ table that was written by hand from the contract (\`test/golden/permissions.txt\
 
 - **People** have a role in each of their teams. **owner**: everything, billing, the team's end; **admin**: members, API keys, templates and the other settings; **member**: makes and edits
   templates, sends; **viewer**: reads logs and analytics. What is about oneself (\`profile:…\`) everybody may do.
+  **operator** is a role of the instance, beside those in teams: the first user has it, and \`sealpost user operator\` gives and takes it.
 - **API keys** have the permissions that they were made with, in one team. They are never people: teams, members and profiles are closed to them.
 - **Apps** (OAuth) have the scopes that a person granted, and never more than that person may do.
 - Without a credential the answer is 401, without the permission 403 \`FORBIDDEN\`, and for an id of another team, a deleted or an unknown one 404, always the same.
@@ -34,7 +36,10 @@ const rowOf = ({ method, path }: RegisteredRoute, access: AccessPermission): str
   const cells = [
     `\`${method} ${path}\``,
     `\`${access}\``,
-    named(roles.filter((role) => isAllowed(permissionsOfRole[role], access))),
+    named([
+      ...roles.filter((role) => isAllowed(permissionsOfRole[role], access)),
+      ...(isAllowed(operatorPermissions, access) ? ['operator'] : []),
+    ]),
     isPermission(ofKeys) ? `\`${ofKeys}\`` : '–',
     named(scopes.filter((scope) => isAllowed(permissionsOfScopes([scope]), access)).map((scope) => `\`${scope}\``)),
   ];

@@ -150,38 +150,46 @@ export const LiveSchema = Type.Object({ status: Type.Literal('live'), version: T
 
 const readiness = ['ready', 'degraded', 'unavailable', 'stopping'] as const;
 
+/** The health of one process. */
+export const healthParts = {
+  status: enumOf(
+    readiness,
+    '`degraded`: requests are served, and somebody should look at the reasons; `unavailable`, `stopping`: give it no requests',
+  ),
+  reasons: Type.Array(
+    Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed),
+    {
+      description: 'why it is not `ready`; empty where it is',
+    },
+  ),
+  workers: Type.Array(
+    Type.Object(
+      {
+        name: Type.String(),
+        state: enumOf(['starting', 'running', 'restarting', 'stopped']),
+        restarts: Type.Integer(),
+        lastFault: nullable(Type.String()),
+        stuckWork: Type.Integer({
+          description: 'pieces of its work that met a fault of the service and wait to be tried again',
+        }),
+      },
+      closed,
+    ),
+  ),
+  breaker: enumOf(['closed', 'open', 'half-open'] as const, '`closed`: mail is handed to the relay'),
+};
+
 export const ReadySchema = Type.Object(
   {
-    status: enumOf(
-      readiness,
-      '`degraded`: requests are served, and somebody should look at the reasons; `unavailable`, `stopping`: give it no requests',
-    ),
-    reasons: Type.Array(
-      Type.Object({ code: enumOf(Object.keys(healthCodes) as HealthCode[]), message: Type.String() }, closed),
-      {
-        description: 'why it is not `ready`; empty where it is',
-      },
-    ),
-    workers: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          state: enumOf(['starting', 'running', 'restarting', 'stopped']),
-          restarts: Type.Integer(),
-          lastFault: nullable(Type.String()),
-          stuckWork: Type.Integer({
-            description: 'pieces of its work that met a fault of the service and wait to be tried again',
-          }),
-        },
-        closed,
-      ),
-    ),
+    status: healthParts.status,
+    reasons: healthParts.reasons,
+    workers: healthParts.workers,
     relays: Type.Optional(
       Type.Array(
         Type.Object(
           {
             name: Type.String(),
-            breaker: enumOf(['closed', 'open', 'half-open'] as const, '`closed`: mail is handed to the relay'),
+            breaker: healthParts.breaker,
             isDayFull: Type.Optional(
               Type.Boolean({ description: 'true: the relay gets no more mails today; absent: it has no ramp-up' }),
             ),

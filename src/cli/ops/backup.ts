@@ -15,6 +15,7 @@ import {
   backUpKeys,
   backUpLog,
 } from '../../service/ops/backup.js';
+import { noteBackup } from '../../service/ops/done.js';
 import { checkStores } from '../../commands/ops/stores.js';
 import { acceptLogAsItIs, noteIn, destroyAsDeletedIn, destroyAsIn, endOfReplaced } from '../../commands/ops/repair.js';
 import { readConfig, type Config } from '../../service/settings/config.js';
@@ -40,7 +41,9 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
   assertFounded(config);
   if (keys !== true) {
     if (days !== undefined) throw new Error('--days goes with --keys; a backup of the log does not expire');
-    const { note, files } = await backUpLog(config, directory);
+    const { files, ...made } = await backUpLog(config, directory);
+    noteBackup(config, made);
+    const { note } = made;
     const ofFiles = localStores(config).files
       ? `and ${counted(files, 'file')}`
       : `without the files, which are at ${placesOf(config).files}`;
@@ -52,8 +55,11 @@ export const backup = async (directory: string, { keys, days }: BackupOptions): 
   const kept = Number(days ?? DAYS_DEFAULT);
   if (!Number.isInteger(kept) || kept < 1 || kept > DAYS_MAX)
     throw new Error(`--days ${days} is not a whole number from 1 to ${DAYS_MAX}`);
-  const { expiresAt } = await backUpKeys(config, directory, kept);
-  print(`${directory}: the keys. Destroy this copy by ${expiresAt}: it opens what is deleted or archived from now on.`);
+  const made = await backUpKeys(config, directory, kept);
+  noteBackup(config, made);
+  print(
+    `${directory}: the keys. Destroy this copy by ${made.expiresAt}: it opens what is deleted or archived from now on.`,
+  );
 };
 
 export const restore = async (directory: string | undefined, options: RestoreOptions): Promise<void> => {

@@ -29,12 +29,14 @@ import { isoTime } from '../../domain/core/time.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import type { PendingFirstKey } from '../../domain/ports/first-key.js';
 
+/** `isFirst`: the user becomes an operator of the instance. */
 type Making = Readonly<{
   isVerified: boolean;
   from: RequestFrom;
   passwordHash?: string;
   invitation?: InvitationId;
   identity?: NewIdentity;
+  isFirst?: true;
 }>;
 
 /**
@@ -131,6 +133,7 @@ export const makeUser = async (
         sealed: { email, name, passwordHash },
       },
       ...(identity === undefined ? [] : [identityLinked(identity, cause.at)]),
+      ...(known.isFirst === true ? [{ type: 'OperatorGranted', data: { at: cause.at } } as const] : []),
     ],
     cause,
   );
@@ -155,7 +158,7 @@ const registerFirst = async (
       'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',
     );
   }
-  const userId = await makeUser(deps, request, { isVerified: true, from });
+  const userId = await makeUser(deps, request, { isVerified: true, from, isFirst: true });
   const cause = personalCause(deps, userId, from);
   try {
     await takeOver(deps, teamId, userId, cause);

@@ -127,7 +127,7 @@ const firstUser = async (deps: TeamNeeds, from: CalledFrom): Promise<UserId> => 
   const password = deps.ids.bytes(PASSWORD_BYTES).toString('base64url');
   const request = { email: FIRST_USER_ADDRESS, password, name: FIRST_USER_NAME };
   try {
-    return await makeUser(deps, request, { isVerified: true, from });
+    return await makeUser(deps, request, { isVerified: true, from, isFirst: true });
   } catch (fault) {
     throw fault instanceof DomainError && fault.code === 'ADDRESS_TAKEN' ? linkInvalid() : fault;
   }

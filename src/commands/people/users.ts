@@ -93,6 +93,7 @@ export const userRecordOf = (id: UserId, user: User): UserRecord => ({
   name: user.name ?? null,
   emailVerified: user.isVerified,
   secondFactor: user.secondFactor !== undefined,
+  operator: user.isOperator,
   createdAt: user.registeredAt,
 });
 

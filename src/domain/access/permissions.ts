@@ -44,7 +44,7 @@ export const isPermission = (text: string): text is Permission => (permissions a
 
 /**
  * Permissions that only people and apps have. An API key with `webhooks:manage` may do what `webhooks:read` and
- * `webhooks:write` allow. `profile:…` are about the calling person, in any team.
+ * `webhooks:write` allow. `profile:…` are about the calling person, in any team. `system:read` is about the instance.
  */
 export const peoplePermissions = [
   'webhooks:read',
@@ -59,6 +59,7 @@ export const peoplePermissions = [
   'audit:read',
   'profile:read',
   'profile:write',
+  'system:read',
 ] as const;
 type PeoplePermission = (typeof peoplePermissions)[number];
 
@@ -100,6 +101,9 @@ export type Role = (typeof roles)[number];
 
 /** The permissions of every signed-in person, in any team and without one. */
 export const personPermissions: readonly AccessPermission[] = ['profile:read', 'profile:write'];
+
+/** The permissions of operators beside those that they have in a team; no role of a team has them. */
+export const operatorPermissions: readonly AccessPermission[] = ['system:read'];
 
 const viewer: readonly AccessPermission[] = [...personPermissions, 'team:read', 'emails:read', 'analytics:read'];
 const member: readonly AccessPermission[] = [

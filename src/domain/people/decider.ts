@@ -79,6 +79,8 @@ export type UserCommand = Readonly<{ at: string }> &
      * replaced, and the identity is linked.
      */
     | ({ type: 'VerifyByProvider'; name: string; passwordHash: string } & NewIdentity)
+    | { type: 'GrantOperator' }
+    | { type: 'RevokeOperator' }
     | { type: 'Erase' }
   >;
 
@@ -208,6 +210,10 @@ export const decideUser = (command: UserCommand, user: UserState): readonly User
     case 'VerifyByProvider':
       if (user === undefined || user.isErased || user.isVerified) throw addressTaken();
       return [verified(at), ...replaced(command, at), identityLinked(command, at)];
+    case 'GrantOperator':
+      return livingUser(user).isOperator ? [] : [{ type: 'OperatorGranted', data: { at } }];
+    case 'RevokeOperator':
+      return user?.isOperator === true ? [{ type: 'OperatorRevoked', data: { at } }] : [];
     case 'Erase':
       return user === undefined || user.isErased ? [] : [{ type: 'UserErased', data: { at } }];
   }

@@ -168,6 +168,15 @@ export const userEvents = {
     data: Type.Object({ at: text, identityId: text, provider: text }),
     audit: { category: 'authentication', action: 'identity.unlinked', detail: ({ provider }) => provider },
   }),
+  /** The person is an operator of the instance. */
+  OperatorGranted: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'authentication', action: 'operator.granted' },
+  },
+  OperatorRevoked: {
+    data: Type.Object({ at: text }),
+    audit: { category: 'authentication', action: 'operator.revoked' },
+  },
   /** The stream holds no personal data, and this person cannot sign in again. */
   UserErased: {
     data: Type.Object({ at: text }),

@@ -65,6 +65,8 @@ export type User = Readonly<{
   places: ReadonlySet<string>;
   /** How many of them were new on the day on which the last one was. */
   newPlaces: Readonly<{ day: string; count: number }>;
+  /** Whether the person is an operator of the instance. */
+  isOperator: boolean;
   isErased: boolean;
 }>;
 
@@ -126,6 +128,7 @@ export const evolveUser = (user: UserState, event: UserEvent): UserState => {
       identities: NO_IDENTITIES,
       places: new Set(),
       newPlaces: NO_PLACES,
+      isOperator: false,
       isErased: false,
     };
   }
@@ -216,6 +219,10 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
       identities.delete(event.data.identityId);
       return { ...user, identities };
     }
+    case 'OperatorGranted':
+      return { ...user, isOperator: true };
+    case 'OperatorRevoked':
+      return { ...user, isOperator: false };
     case 'UserErased':
       return {
         ...withSessionsEnded(user, 'erased'),
@@ -223,6 +230,7 @@ const evolveKnown = (user: User, event: Exclude<UserEvent, { type: 'UserRegister
         links: {},
         nextAddress: undefined,
         secondFactor: undefined,
+        isOperator: false,
         isErased: true,
       };
   }

@@ -4,7 +4,12 @@
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Authenticated, Caller, ForTeam } from '../../commands/core/caller.js';
-import { isAllowed, permissionOfKey, type AccessPermission } from '../../domain/access/permissions.js';
+import {
+  isAllowed,
+  operatorPermissions,
+  permissionOfKey,
+  type AccessPermission,
+} from '../../domain/access/permissions.js';
 import { callOrigin, type CallOrigin } from '../../domain/access/origins.js';
 import { isFrom } from '../../domain/keys/networks.js';
 import { AppendUnknown, DomainError, StoreAway } from '../../domain/core/errors.js';
@@ -246,7 +251,9 @@ const lacking = (access: AccessPermission, { endpoint }: RatePolicy, { kind }: A
     case 'user':
       return new DomainError(
         'FORBIDDEN',
-        `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`,
+        isAllowed(operatorPermissions, access)
+          ? `${endpoint} needs the permission \`${access}\`, which only operators of this instance have.`
+          : `Your role in this team lacks the permission \`${access}\`, which ${endpoint} needs.`,
         {
           relatedInfo,
         },

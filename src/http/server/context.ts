@@ -11,6 +11,7 @@ import type { Caller } from '../../commands/core/caller.js';
 import type { AuditRecorder } from '../../commands/audit/record.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { AuditFormat } from '../../api/audit.js';
+import type { System } from '../../api/core/system.js';
 import type { AuditPeriod, Exported } from '../../commands/audit/export.js';
 import type { Commands, OAuth } from '../../commands/index.js';
 import type { ReaderRequest } from '../../commands/recipients/engagement-recorder.js';
@@ -99,6 +100,8 @@ export type HttpDeps = Readonly<{
   /** The built-in mailbox, where it takes the mail, and the token of the link that opens it. */
   mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;
+  /** How the instance is doing, for its operators. */
+  system: () => Promise<System>;
   version: string;
   /** Called for each answer, with the pattern of the route; absent if nothing is measured. */
   answered?: (method: string, route: string, status: number, seconds: number) => void;

@@ -91,6 +91,9 @@ const readUrl = ({ setting, local, servers, example }: Part, value: string | und
 /** The part of a URL after its scheme; for a part on this machine its file or directory. */
 export const pathOf = (url: string): string => url.slice(url.indexOf(':') + 1);
 
+/** The kind of store: `sqlite`, `dir`, `memory`, or the protocol of a server. */
+export const kindOf = (url: string): string => url.slice(0, url.indexOf(':')).split('+')[0]!;
+
 /** Whether the part is in this process, or a file or directory of this machine. */
 export const isLocal = (url: string): boolean => /^(sqlite|dir|memory):/.test(url);
 

@@ -24,11 +24,13 @@ import { isLocal, pathOf, settingOf, type Urls, placeOf } from '../settings/urls
 import { openMemoryBus } from '../../adapters/bus/memory.js';
 import { openSqliteLeases } from '../../adapters/lease/sqlite.js';
 import { openMemoryLimiter } from '../../adapters/limiter/memory.js';
+import { openDirectoryProcesses, openMongoProcesses } from '../../adapters/processes/processes.js';
 import type { Limits } from '../../domain/core/limits.js';
 import type { Bus } from '../../domain/ports/bus.js';
 import type { Ids } from '../../domain/ports/ids.js';
 import type { Leases } from '../../domain/ports/lease.js';
 import type { Limiter } from '../../domain/ports/limiter.js';
+import type { Processes } from '../../domain/ports/processes.js';
 import { removeSqliteReadModels, sqliteReadModelFiles } from '../../adapters/read-models/catalog.js';
 import type { Disk } from '../../domain/ports/disk.js';
 import { makeDirectory } from '../../shared/files.js';
@@ -215,6 +217,16 @@ export const openLeases = async (
   if (isLocal(url)) return openSqliteLeases({ file: pathOf(url), clock, freshName: ids.uuid });
   const { openMongoLeases } = await import('../../adapters/lease/mongodb.js');
   return openMongoLeases({ url, setting: settingOf('leases'), logger, clock, freshName: ids.uuid });
+};
+
+/** The processes of this instance tell of themselves beside the leases. */
+export const openProcesses = async (
+  { urls, dataDir }: Pick<Config, 'urls' | 'dataDir'>,
+  { clock, logger }: Pick<SharedDeps, 'clock' | 'logger'>,
+): Promise<Processes> => {
+  const url = urls.leases;
+  if (isLocal(url)) return openDirectoryProcesses({ directory: join(dataDir, 'processes'), clock });
+  return openMongoProcesses({ url, setting: settingOf('leases'), logger });
 };
 
 /**
