@@ -242,6 +242,31 @@ const counted = (elements: readonly unknown[]) => {
   return { array, reads: () => reads };
 };
 
+void t.test('characters are counted, not their units, wherever the limits are', async (t) => {
+  const bounds = [0, 1, 2, 3, 5, 8];
+  const checks = await Promise.all(
+    bounds.flatMap((minLength) =>
+      bounds.map(async (maxLength) => ({
+        minLength,
+        maxLength,
+        check: await checkOf(t, { type: 'object', properties: { a: { type: 'string', minLength, maxLength } } }),
+      })),
+    ),
+  );
+  const characters = fc.constantFrom('a', 'é', '€', '😀', '\ud83d', '\ude00', '\u0301');
+  fc.assert(
+    fc.property(fc.array(characters, { maxLength: 12 }), (units) => {
+      const text = units.join('');
+      const { length } = [...text];
+      for (const { minLength, maxLength, check } of checks) {
+        const faults = Number(length < minLength) + Number(length > maxLength);
+        t.equal(check({ a: text }), faults === 0 ? undefined : faults, `${minLength} to ${maxLength}`, { text });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
 void t.test('of wrong elements no more are read than are found', async (t) => {
   const check = await checkOf(t, { type: 'object', properties: { ids: { type: 'array', items: { type: 'string' } } } });
   const wrong = counted(Array.from({ length: 98_000 }, () => 1));

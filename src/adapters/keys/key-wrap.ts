@@ -202,6 +202,13 @@ export const sealingKey = (key: Buffer): SealingKey => {
 
 const options = { authTagLength: tagSizeBytes } as const;
 
+/** The encoding of shorter texts is not looked at: the look costs more than it saves. */
+const LOOKED_AT_CHARS_MIN = 2_048;
+
+/** Plain ASCII has the same bytes in both encodings, and Node converts it in half the time as Latin-1. */
+const encodingOf = (text: string): 'utf8' | 'latin1' =>
+  text.length >= LOOKED_AT_CHARS_MIN && Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8';
+
 const sealWith =
   (key: () => KeyObject): SealingKey['seal'] =>
   (plain, context, prefix = NO_PREFIX) => {
@@ -209,7 +216,7 @@ const sealWith =
     const cipher = createCipheriv('aes-256-gcm', key(), nonce, options);
     cipher.setAAD(Buffer.from(context));
     // A text is converted within the call, so no buffer is made of it.
-    const ciphertext = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
+    const ciphertext = typeof plain === 'string' ? cipher.update(plain, encodingOf(plain)) : cipher.update(plain);
     cipher.final();
     const sizeBytes = prefix.byteLength + ciphertext.byteLength + sealingOverheadBytes;
     return Buffer.concat([prefix, nonce, ciphertext, cipher.getAuthTag()], sizeBytes);

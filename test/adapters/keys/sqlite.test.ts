@@ -40,6 +40,17 @@ void t.test('what is sealed is AES-256-GCM with nonces that do not repeat', (t) 
   t.end();
 });
 
+void t.test('a text is sealed as its UTF-8, however long it is and whatever it holds', (t) => {
+  const { seal, open } = sealingKey(randomBytes(32));
+  for (const part of ['a', 'é', '€', '😀', '\u0000', '\u007f', '\u0080', '\ud83d', '"\n'])
+    for (const count of [1, 100, 2_047, 2_048, 2_049, 20_000]) {
+      const text = 'x'.repeat(count) + part;
+      for (const plain of [text, part + text, part.repeat(count)])
+        t.ok(open(seal(plain, 'context'), 'context').equals(Buffer.from(plain)), `${JSON.stringify(part)} ${count}`);
+    }
+  t.end();
+});
+
 /** The wrapped bytes of those keys, as they stand in the file. */
 const wrappedKeys = (file: string, ids: readonly string[]): Map<string, Buffer> => {
   const database = openDatabase({ file, synchronous: 'full' });
