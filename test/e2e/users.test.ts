@@ -20,6 +20,12 @@ const bearer = ({ accessToken }: Pick<SignedIn, 'accessToken'>) => ({ authorizat
 
 void t.test('the first user on loopback owns the first team, and works in it', async (t) => {
   const app = await open(t);
+  for (const host of ['evil.example:3000', '127.0.0.1.evil.example'])
+    t.match(
+      await app.call('POST', '/api/auth/register', ada, { ...NOBODY, host }),
+      { status: 403, body: { code: 'REGISTRATION_CLOSED' } },
+      'a page of another site, whose name the DNS leads to loopback',
+    );
   const registered = await app.call('POST', '/api/auth/register', ada, NOBODY);
   t.match(registered, { status: 201, body: { email: 'ada@example.com', emailVerified: true } });
   const login = await app.call<SignedIn>('POST', '/api/auth/login', ada, NOBODY);

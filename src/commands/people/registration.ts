@@ -152,7 +152,9 @@ const registerFirst = async (
   from: RequestFrom,
 ): Promise<Registered> => {
   const { token } = request;
-  const isMeant = token === undefined ? deps.people.isOnLoopback : isSame(token, firstUserToken(deps.keys));
+  // A page of another site reaches loopback by a name of its own that the DNS leads there.
+  const isAtLoopback = deps.people.isOnLoopback && (typeof from === 'string' || from.isByOtherName !== true);
+  const isMeant = token === undefined ? isAtLoopback : isSame(token, firstUserToken(deps.keys));
   if (!isMeant) {
     throw registrationClosed(
       'The first user owns the first team, and needs the token that `sealpost serve` showed at its start (`sealpost user first-token` shows it again): send it as `token`.',

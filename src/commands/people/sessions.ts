@@ -50,8 +50,13 @@ import {
 } from '../../domain/people/session.js';
 import type { Deleted } from '../../api/core/common.js';
 
-/** From where a person calls. */
-export type CalledFrom = Readonly<{ requestId: string; ipAddress: string; userAgent: string }>;
+/** From where a person calls. `isByOtherName`: the call names the service by a host name that is none of loopback. */
+export type CalledFrom = Readonly<{
+  requestId: string;
+  ipAddress: string;
+  userAgent: string;
+  isByOtherName?: boolean;
+}>;
 
 /** The id of a request, with the address and program of the caller if a person calls. */
 export type RequestFrom = string | CalledFrom;

@@ -64,7 +64,7 @@ export const accountLinkRoutes = (app: App, deps: Deps): void => {
  */
 export const askForLink = async (
   deps: Deps,
-  request: Pick<FastifyRequest, 'id' | 'ip' | 'headers'>,
+  request: Pick<FastifyRequest, 'id' | 'ip' | 'hostname' | 'headers'>,
   email: string,
   command: 'sendVerifyLink' | 'sendResetLink',
 ): Promise<void> => {

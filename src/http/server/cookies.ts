@@ -6,6 +6,7 @@ import type { FastifyRequest, FastifyReply, HookHandlerDoneFunction } from 'fast
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '../../domain/core/errors.js';
 import type { CookiePlace, HttpDeps } from './context.js';
+import { isLoopbackName } from './headers.js';
 import type { SessionId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
 
@@ -60,10 +61,6 @@ const cookieName = (request: CookieRequest, use: CookieUse): string =>
 
 const isPlainLoopback = ({ protocol, hostname, server }: CookieRequest): boolean =>
   protocol === 'http' && !server.cookiePlace.isHttps && isLoopbackName(hostname);
-
-/** Names that browsers resolve to loopback (RFC 6761, section 6.3), and its addresses. */
-const isLoopbackName = (host: string): boolean =>
-  /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/.test(host.toLowerCase());
 
 /** The cookie that the script of a page reads, to send it in the header. */
 export const csrfCookieName = (request: CookieRequest): string => cookieName(request, 'csrf');

@@ -54,6 +54,7 @@ const told = (reply: FastifyReply, name: string, items: readonly string[]): Fast
 type RequestOrigin = Readonly<{
   id: string;
   ip: string;
+  hostname: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }>;
 
@@ -176,11 +177,16 @@ export const disposition = (type: 'attachment' | 'inline', filename: string): st
 };
 
 /** The address and user agent of a call, as its owner sees them in the list of sessions. */
-export const calledFrom = ({ id, ip, headers }: RequestOrigin): CalledFrom => ({
+export const calledFrom = ({ id, ip, hostname, headers }: RequestOrigin): CalledFrom => ({
   requestId: id,
   ipAddress: ip,
   userAgent: String(headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
+  isByOtherName: !isLoopbackName(hostname),
 });
+
+/** Names that browsers resolve to loopback (RFC 6761, section 6.3), and its addresses. */
+export const isLoopbackName = (host: string): boolean =>
+  /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/.test(host.toLowerCase());
 
 /**
  * In: the name of a header in lower case. Out: true if the request has it more than once; Node then keeps the first of

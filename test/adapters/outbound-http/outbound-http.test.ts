@@ -603,6 +603,7 @@ void t.test(
       if (request.url === '/endless') response.end('x'.repeat(2 * 1024 * 1024));
       else if (request.url === '/bomb')
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(64 * 1024 * 1024)));
+      else if (request.url === '/slow') response.write('{');
       else if (request.url === '/packed')
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"issuer":"me"}'));
       else if (request.url === '/away') response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
@@ -622,5 +623,10 @@ void t.test(
     await t.rejects(read('/endless'));
     await t.rejects(read('/bomb'), 'a small body that unpacks to a huge one');
     t.equal(await read('/packed'), '{"issuer":"me"}');
+    const stop = new AbortController();
+    const slow = await internal.fetch(`http://127.0.0.1:${port}/slow`, { signal: stop.signal });
+    const reading = slow.text();
+    stop.abort(new Error('too late'));
+    await t.rejects(reading, 'the deadline of the caller holds for the body, too');
   },
 );
