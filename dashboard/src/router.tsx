@@ -90,6 +90,24 @@ export const emailsRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/emails/list'), 'EmailsPage'),
 });
 
+const emailRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/emails/$id',
+  component: lazyRouteComponent(() => import('./pages/email/page'), 'EmailPage'),
+});
+
+const recipientRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/recipients/$address',
+  component: lazyRouteComponent(() => import('./pages/recipient/page'), 'RecipientPage'),
+});
+
+const leaveRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/leave',
+  component: lazyRouteComponent(() => import('./pages/leave'), 'LeavePage'),
+});
+
 /** Pages that are made from declarations (pages/registry.ts), and addresses without a page. */
 const others = createRoute({
   getParentRoute: () => inside,
@@ -100,7 +118,12 @@ const others = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, start, inside.addChildren([home, emailsRoute, others])]),
+  routeTree: root.addChildren([
+    signIn,
+    start,
+    leaveRoute,
+    inside.addChildren([home, emailsRoute, emailRoute, recipientRoute, others]),
+  ]),
   basepath,
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFoundPage,

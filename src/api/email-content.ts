@@ -2,7 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { nullable } from '../domain/core/schema.js';
 import { defaultLimits as limits } from '../domain/core/limits.js';
-import { closed, RecipientSchema, valuesSchema } from './core/common.js';
+import { closed, enumOf, RecipientSchema, valuesSchema } from './core/common.js';
 
 const sizeInBytes = Type.Integer({ description: 'Bytes' });
 
@@ -45,16 +45,27 @@ export const SentContentSchema = Type.Object(
 );
 export type SentContent = Static<typeof SentContentSchema>;
 
+const recipient = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: limits.recipientsMax - 1,
+    description:
+      'Whose copy, by the place in `recipients` of the record, from 0; default: the first that is not erased. It matters where each recipient got a copy: with an unsubscribe list, or tracked',
+  }),
+);
+
 /** Which recipient's copy of a mail is read. */
-export const CopyQuerySchema = Type.Object(
+export const CopyQuerySchema = Type.Object({ recipient }, closed);
+
+/** How the page of a mail looks. */
+export const SentPageQuerySchema = Type.Object(
   {
-    recipient: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: limits.recipientsMax - 1,
-        description:
-          'Whose copy, by the place in `recipients` of the record, from 0; default: the first that is not erased. It matters where each recipient got a copy: with an unsubscribe list, or tracked',
-      }),
+    recipient,
+    scheme: Type.Optional(
+      enumOf(['light', 'dark'] as const, 'The colour scheme that the mail is told; default `light`'),
+    ),
+    pictures: Type.Optional(
+      Type.Boolean({ description: 'Whether pictures, styles and fonts of other hosts are loaded; default false' }),
     ),
   },
   closed,

@@ -167,3 +167,11 @@ const unknownFault = (status: number): FaultBody => ({
   code: `HTTP_${status}`,
   message: `The service answered ${status}.`,
 });
+
+/** Reads a file of the API. In: a GET operation whose answer is not JSON. Rejects as `call`. */
+export const readFile = async (data: Operation, options: Options = {}): Promise<Blob> => {
+  const response = await sendInSession('GET', data, options);
+  if (response.ok) return response.blob();
+  const body = parsed(await response.text());
+  throw new ApiFault(response.status, isFaultBody(body) ? body : unknownFault(response.status));
+};

@@ -95,3 +95,4 @@ export const GearIcon = icon(
   </>,
 );
 export const CopyIcon = icon(<path d="M5.5 5.500h8v8h-8zM10.5 5.500v-3h-8v8h3" />);
+export const MoreIcon = icon(<path d="M3.5 8h.01M8 8h.01M12.5 8h.01" strokeWidth="2.2" />);

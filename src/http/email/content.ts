@@ -1,7 +1,13 @@
 /** The routes that show the mail of an accepted email again: its content, its source and its attachments. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
-import { CopyQuerySchema, SentAttachmentParamsSchema, SentContentSchema } from '../../api/email-content.js';
+import {
+  CopyQuerySchema,
+  SentAttachmentParamsSchema,
+  SentContentSchema,
+  SentPageQuerySchema,
+} from '../../api/email-content.js';
+import type { Caller } from '../../commands/core/caller.js';
 import type { MailToRead } from '../../commands/email/content.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { mediaTypeText, parseMediaType, safeFilename } from '../../domain/mime/attachment.js';
@@ -9,6 +15,8 @@ import { openFairSlots } from '../../shared/concurrency.js';
 import { type App, callerOf, type HttpDeps } from '../server/context.js';
 import { contentPolicy, disposition } from '../server/headers.js';
 import { untilClosed } from '../server/hooks.js';
+import { framed, inlineImages, withImages } from '../server/mail-html.js';
+import { quietHtml, quietPolicy } from '../server/quiet-html.js';
 import { coerceQuery } from '../server/validation.js';
 import { emailIdOf } from './ids.js';
 
@@ -27,7 +35,10 @@ const audited = { action: 'email.content_read', target: 'email', isOnce: true } 
 
 type Slotted = <Made>(request: FastifyRequest, reply: FastifyReply, make: () => Promise<Made>) => Promise<Made>;
 
-/** Registers GET /api/emails/:id/content, /source and /attachments/:index. */
+/** Pictures that one page shows; each is read anew from the mail. */
+const PICTURES_MAX = 20;
+
+/** Registers GET /api/emails/:id/content, /page, /source and /attachments/:index. */
 export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
   const slotted = openSlots();
   app.get(
@@ -48,6 +59,8 @@ export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'comma
     },
     (request) => commands.emailContent(callerOf(request), mailOf(request)),
   );
+
+  pageRoute(app, commands, slotted);
 
   app.get(
     '/api/emails/:id/source',
@@ -104,6 +117,63 @@ export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'comma
       return sendFile(reply, type, safeFilename(filename) || `attachment-${index}`).send(bytes);
     },
   );
+};
+
+const pageRoute = (app: App, commands: HttpDeps['commands'], slotted: Slotted): void => {
+  app.get(
+    '/api/emails/:id/page',
+    {
+      config: {
+        ...{ access, audited, command: 'emailContent', unknownId },
+        codes: ['GENERATOR_BUSY'],
+        media: 'text/html',
+      },
+      preValidation: coerceQuery(SentPageQuerySchema),
+      schema: {
+        summary: 'Show the mail of an email',
+        description:
+          'The HTML of the mail as a page for a sandboxed frame. Nothing of it acts: no script, no form, no picture of another host unless `pictures` is true. A link leads to a page of the dashboard, which asks before it opens the address.',
+        operationId: 'showEmail',
+        tags,
+        params,
+        querystring: SentPageQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const { scheme, pictures = false } = request.query;
+      const caller = callerOf(request);
+      const mail = mailOf(request);
+      const html = await slotted(request, reply, async () => {
+        const content = await commands.emailContent(caller, mail);
+        const shown = content.attachments.filter(({ contentId }) => contentId !== null).slice(0, PICTURES_MAX);
+        const images = await inlineImages(shown, (place) => pictureOf(commands, caller, mail, shown[place]?.index));
+        return quietHtml(withImages(content.html, images), {
+          pictures,
+          linkOf: (address) => `${app.ownPath('/app/leave')}#${encodeURIComponent(address)}`,
+        });
+      });
+      return reply
+        .header('content-type', 'text/html; charset=utf-8')
+        .header('content-security-policy', quietPolicy(pictures))
+        .header('x-dns-prefetch-control', 'off')
+        .send(framed(html, scheme === 'dark'));
+    },
+  );
+};
+
+/** A picture that is not kept leaves its place empty. */
+const pictureOf = async (
+  commands: HttpDeps['commands'],
+  caller: Caller,
+  mail: MailToRead,
+  index: number | undefined,
+): Promise<Buffer | undefined> => {
+  try {
+    return (await commands.emailAttachment(caller, mail, index)).bytes;
+  } catch (fault) {
+    if (fault instanceof DomainError && fault.code === 'CONTENT_GONE') return undefined;
+    throw fault;
+  }
 };
 
 type MailRequest = Readonly<{ params: Readonly<{ id: string }>; query: Readonly<{ recipient?: number }> }>;

@@ -17,14 +17,34 @@ export const MAIL_CSP = contentPolicy(
 );
 
 const INLINE_BYTES_MAX = 10 * 1024 * 1024;
+/** An image that is shown again counts again. */
+const SHOWN_CHARS_MAX = 2 * INLINE_BYTES_MAX;
 const IMAGE_TYPE = /^image\/[a-z0-9.+-]+$/i;
 
 const CID = /\bcid:([^"'\s)>]{1,500})/gi;
 
 /** In: a message with HTML. Out: the page for the frame; it is served with MAIL_CSP. */
 export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: boolean): Promise<string> => {
-  const images = await inlineImages(mailbox, message);
-  const html = (message.html ?? '').replace(CID, (whole, id: string) => images.get(bare(decoded(id))) ?? whole);
+  const images = await inlineImages(
+    message.attachments,
+    async (index) => (await mailbox.attachment(message.id, index))?.content,
+  );
+  return framed(withImages(message.html ?? '', images), dark);
+};
+
+/** Puts the images in the place of their Content-IDs, as far as the page does not grow too long by repeated ones. */
+export const withImages = (html: string, images: ReadonlyMap<string, string>): string => {
+  let left = SHOWN_CHARS_MAX;
+  return html.replace(CID, (whole, id: string) => {
+    const image = images.get(bare(decoded(id)));
+    if (image === undefined || image.length > left) return whole;
+    left -= image.length;
+    return image;
+  });
+};
+
+/** In: the HTML of a mail. Out: a page whose links open elsewhere, and whose media queries get the scheme. */
+export const framed = (html: string, dark: boolean): string => {
   const scheme = dark ? '<style>:root{color-scheme:dark}</style>' : '<style>:root{color-scheme:light}</style>';
   const head = `<base target="_blank">${scheme}`;
   const shown = withScheme(html, dark);
@@ -34,16 +54,24 @@ export const mailHtml = async (mailbox: Mailbox, message: MailboxMessage, dark: 
     : `${shown.slice(0, at.index + at[0].length)}${head}${shown.slice(at.index + at[0].length)}`;
 };
 
-/** In: a message. Out: data URIs by Content-ID for the images that its HTML may refer to (RFC 2392). */
-const inlineImages = async (mailbox: Mailbox, message: MailboxMessage): Promise<ReadonlyMap<string, string>> => {
+type ListedImage = Readonly<{ contentId: string | null; contentType: string; sizeBytes: number }>;
+
+/**
+ * In: the files of a mail, and what reads one by its place. Out: data URIs by Content-ID for the images that the HTML
+ * may refer to (RFC 2392).
+ */
+export const inlineImages = async (
+  files: readonly ListedImage[],
+  read: (index: number) => Promise<Buffer | undefined>,
+): Promise<ReadonlyMap<string, string>> => {
   const images = new Map<string, string>();
   let total = 0;
-  for (const [index, { contentId, contentType, sizeBytes }] of message.attachments.entries()) {
+  for (const [index, { contentId, contentType, sizeBytes }] of files.entries()) {
     if (contentId === null || !IMAGE_TYPE.test(contentType) || total + sizeBytes > INLINE_BYTES_MAX) continue;
-    const found = await mailbox.attachment(message.id, index);
-    if (found === undefined) continue;
+    const bytes = await read(index);
+    if (bytes === undefined) continue;
     total += sizeBytes;
-    images.set(bare(contentId), `data:${contentType};base64,${found.content.toString('base64')}`);
+    images.set(bare(contentId), `data:${contentType};base64,${bytes.toString('base64')}`);
   }
   return images;
 };

@@ -15,6 +15,7 @@ import {
 import { Spinner } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { ClipIcon } from '../../ui/icons';
+import { emailPath } from '../../ui/links';
 import { StatusBadge } from '../../ui/status';
 import { Moment } from '../../ui/time';
 import { useIsPhone } from '../../ui/width';
@@ -81,7 +82,7 @@ export const EmailTable = ({ emails, rows, search }: EmailTableProps) => {
 };
 
 const rowOf = (email: Email) => (
-  <Row id={email.id} textValue={textOf(email)} className={cx(styles['row'])}>
+  <Row id={email.id} href={emailPath(email.id)} textValue={textOf(email)} className={cx(styles['row'])}>
     <Cell className={cx(styles['cell'])}>
       <Recipient email={email} />
     </Cell>
@@ -104,7 +105,7 @@ const rowOf = (email: Email) => (
 );
 
 const cardOf = (email: Email) => (
-  <Row id={email.id} textValue={textOf(email)} className={cx(styles['row'])}>
+  <Row id={email.id} href={emailPath(email.id)} textValue={textOf(email)} className={cx(styles['row'])}>
     <Cell className={cx(styles['cell'], styles['card'])}>
       <span className={styles['line']}>
         <span className={cx(styles['cut'], styles['strong'])}>
