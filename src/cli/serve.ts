@@ -52,17 +52,17 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
     if (port !== undefined) print(`  Mail by SMTP   ${isTls ? 'smtps' : 'smtp'}://${config.submission?.host}:${port}`);
   }
   if (address === undefined) return;
-  if (hasDashboard(app)) await app.showFirstLink((token) => print(`  Dashboard      ${signInLink(base, token)}`));
+  let dashboard = `${base}/app`;
+  await app.showFirstLink((token) => {
+    dashboard = signInLink(base, token);
+  });
+  print(`  Dashboard      ${dashboard}`);
   print('');
   await app.showFirstKey((key) => showKey(base, key, link));
   await app.showFirstUserToken((token) =>
     print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`),
   );
 };
-
-/** Whether the page is served that the link of the first user opens. */
-const hasDashboard = ({ server }: App): boolean =>
-  ['/app/start', '/app/*'].some((url) => server.hasRoute({ method: 'GET', url }));
 
 /**
  * Collects the garbage of the start and gives its pages back to the system: some 20 MB, which V8 keeps otherwise.

@@ -42,6 +42,7 @@ await t.test('the printed line, pasted into a shell, brings a mail into the mail
   const output = first.output();
   t.match(output, `API reference  ${base}/docs`);
   t.match(output, `Mailbox        ${link}\n`);
+  t.match(output, `Dashboard      ${base}/app/start#sealpost_start_`);
   t.ok(link.startsWith(`${base}/mailbox?token=`));
   const headers = await first.mailboxCookie();
   const curl = (await first.printed(/^(curl .*)$/m))[1]!;
