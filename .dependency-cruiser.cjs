@@ -19,7 +19,7 @@ const order = [
     'several-emails',
     'bulk',
   ],
-  ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'pages'],
+  ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'live', 'pages'],
   ...['needs', 'authenticate', 'ops'],
   ...['serve', 'log', 'verify', 'query-types', 'events', 'components', 'examples', 'queries', 'commands', 'index'],
 ];

@@ -16,6 +16,7 @@ import * as domains from './domains.js';
 import * as email from './email.js';
 import * as emailContent from './email-content.js';
 import * as keys from './keys.js';
+import * as live from './live.js';
 import * as mailbox from './mailbox.js';
 import * as people from './people.js';
 import * as privacy from './privacy.js';
@@ -39,6 +40,7 @@ export const schemaFiles = [
   email,
   emailContent,
   keys,
+  live,
   mailbox,
   people,
   privacy,
@@ -96,6 +98,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailListItem: 'One email in a list.',
   SentContent: 'The mail itself, as a recipient got it, without tracking.',
   EmailCounts: 'Emails by state.',
+  LiveChanges: 'The data of an event `changes`: the new items of lists.',
   System: 'How the instance is doing: its log, its queue, and each of its processes.',
   RecipientSummary: 'What is held about one address: its last emails, suppressions and erasures.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',

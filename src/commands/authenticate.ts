@@ -24,6 +24,8 @@ import {
   sessionStream,
   teamStream,
   userStream,
+  type SessionId,
+  type TeamId,
   type UserId,
   teamUseStream,
 } from '../domain/core/ids.js';
@@ -80,8 +82,35 @@ const inUse = async <By extends UserAuthenticated | AppAuthenticated>(
  * session that another process ended is refused within the freshness limit of the state cache; the other process
  * answers no sooner.
  */
-const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<UserAuthenticated> => {
-  const { userId, sessionId } = await readAccessToken(deps, token);
+const authenticateUser = async (deps: CommandNeeds, token: string, team: ForTeam): Promise<UserAuthenticated> =>
+  admitPerson(deps, await readAccessToken(deps, token), team);
+
+type InSession = Readonly<{ userId: UserId; sessionId: SessionId }>;
+
+/**
+ * The permissions of a person in a team, as long as their session goes on; undefined: it has ended or expired, or the
+ * person is not let into the team any more. As fresh as `authenticate`.
+ */
+export const permissionsInSession = async (
+  deps: CommandNeeds,
+  person: InSession,
+  teamId: TeamId,
+): Promise<readonly AccessPermission[] | undefined> => {
+  const { state: session } = await deps.session(sessionStream(person.sessionId));
+  if (session === undefined || session.expiresAt <= isoTime(deps.clock.now())) return undefined;
+  try {
+    return (await admitPerson(deps, person, { asked: teamId, isNeeded: true })).permissions;
+  } catch (fault) {
+    if (fault instanceof DomainError) return undefined;
+    throw fault;
+  }
+};
+
+const admitPerson = async (
+  deps: CommandNeeds,
+  { userId, sessionId }: InSession,
+  team: ForTeam,
+): Promise<UserAuthenticated> => {
   const [{ state: session }, { state: user }] = await Promise.all([
     deps.session(sessionStream(sessionId)),
     deps.user(userStream(userId)),

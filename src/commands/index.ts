@@ -17,7 +17,7 @@ import { teamCommands } from './teams/index.js';
 import { peopleCommands } from './people/index.js';
 import { auditCommands } from './audit/index.js';
 import { privacyCommands } from './privacy/index.js';
-import { authenticate } from './authenticate.js';
+import { authenticate, permissionsInSession } from './authenticate.js';
 import type { Codes, Command, CommandTable } from './core/command.js';
 import type { CommandNeeds } from './needs.js';
 
@@ -39,6 +39,7 @@ const commands = {
       'SECOND_FACTOR_REQUIRED',
     ],
   },
+  permissionsInSession: { run: permissionsInSession, codes: [] },
   ...accessCommands,
   ...recipientCommands,
   ...domainCommands,

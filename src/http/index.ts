@@ -51,6 +51,7 @@ import { providerEventRoutes } from './recipients/provider-events.js';
 import { trackingRoutes } from './recipients/tracking.js';
 import { emailContentRoutes } from './email/content.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
+import { liveRoutes } from './live/live.js';
 import { dashboardRoutes } from './pages/dashboard.js';
 import { landingRoutes } from './pages/page.js';
 import { mailboxRoutes } from './pages/mailbox.js';
@@ -315,6 +316,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
   auditRoutes(app, deps);
+  liveRoutes(app, deps);
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);
   oauthRoutes(app, deps);

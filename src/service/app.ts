@@ -38,6 +38,8 @@ import { buildServer, renewCertificate } from '../http/index.js';
 import type { LeaseDeps } from '../processors/core/lease.js';
 import { openStuckWork } from '../processors/core/declaration.js';
 import { caughtUpTo, caughtUpWith, openOwnWrites, type OwnWrites } from '../projections/core/runner.js';
+import { openLiveFeed, type LiveFeed } from '../projections/live/feed.js';
+import { openLiveItems } from '../projections/live/items.js';
 import { makeQueries } from '../projections/queries.js';
 import { watchBacklogsWorker } from '../projections/email/queue.js';
 import { openBlocks, openMetrics, openProviderEvents } from './observe/metrics.js';
@@ -147,6 +149,7 @@ type ServingParts = Engine &
     audit: AuditRecorder;
     health: HttpDeps['health'];
     system: HttpDeps['system'];
+    live: LiveFeed;
   }>;
 
 /**
@@ -266,11 +269,13 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   afterStart(config, engine, runners, cutOff.signal);
 
-  const served = httpDeps(config, { ...parts, writes, recorder, audit, system: system.read });
+  const live = openLive(parts);
+  const served = httpDeps(config, { ...parts, writes, recorder, audit, live, system: system.read });
   const server = await buildServer(served);
   renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
     accepting = false;
+    live.close();
     const whenProjected = (signal: AbortSignal) =>
       caughtUp(engine, workers.projecting.length > 0 ? runners : new Map(), signal);
     await stopInOrder({
@@ -344,6 +349,17 @@ const cutOffOfAll = (): AbortController => {
   return cutOff;
 };
 
+/** Live events read the lists when the read models of their topics have what changed. */
+const openLive = ({ runners, ...parts }: Engine & Readonly<{ runners: Runners }>): LiveFeed =>
+  openLiveFeed({
+    ...parts,
+    items: openLiveItems({ ...parts, waitMs: parts.backlog.waitMs }),
+    caughtUp: async (topics, position, signal) => {
+      const projections = new Set(topics.map((topic) => (topic === 'webhooks' ? 'webhooks' : 'emails')));
+      await Promise.all([...projections].map((name) => runners.get(name)?.caughtUp(position, signal)));
+    },
+  });
+
 const httpDeps = (
   config: Config,
   { runners, writes, mailbox, mailboxToken, recorder, system, ...parts }: ServingParts,
@@ -354,6 +370,7 @@ const httpDeps = (
     caughtUpWith(runners.values(), writes.of(teamId), withinMs);
   return {
     settings: { publicUrl, host, port, requireHttps, trustProxy, logLevel, ...(tls === undefined ? {} : { tls }) },
+    live: parts.live,
     limits,
     clock,
     ids,

@@ -97,6 +97,8 @@ const refusals: Readonly<Record<string, string>> = {
   'POST /api/invitations/accept': 'INVITATION_NOT_YOURS',
   'POST /api/v1/feedback': 'FEEDBACK_NOT_SET_UP',
   'GET /api/emails/:id/attachments/:index': 'NOT_FOUND',
+  // Without topics no stream begins.
+  'GET /api/stream': 'VALIDATION_ERROR',
 };
 const ofTheOwner: Readonly<Record<string, string>> = {
   'DELETE /api/users/me': 'LAST_OWNER',

@@ -25,6 +25,8 @@ import checkApart from '../../src/http/server/json/large-body.js';
 import type { Projection } from '../../src/projections/core/projection.js';
 import { openOwnWrites } from '../../src/projections/core/runner.js';
 import { makeProjections } from '../../src/projections/index.js';
+import { openLiveFeed } from '../../src/projections/live/feed.js';
+import { openLiveItems } from '../../src/projections/live/items.js';
 import { makeQueries } from '../../src/projections/queries.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
@@ -128,12 +130,15 @@ export type Served = Readonly<{
   checkedApart: readonly BodyToCheck[];
   /** Calls of the audit log. */
   audited: readonly (readonly unknown[])[];
+  /** Ends all streams of live events, and lets no other begin. */
+  endLive: () => void;
   close: () => Promise<void>;
 }>;
 
 /** They look up who calls, or open what a call carries. */
 const lookups = new Set([
   'authenticate',
+  'permissionsInSession',
   'readJsonWebKeys',
   'loginBucketOf',
   'ownLoginBucket',
@@ -234,7 +239,9 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
     const { readModels, close } = openProjected(world, limits, projecting);
     const awaitOwnWrites = async (): Promise<void> => {};
     const queries = makeQueries({ readModels, keys, clock, limits, awaitOwnWrites, waitMs: deps.backlog.waitMs });
+    const items = openLiveItems({ ...deps, readModels, waitMs: deps.backlog.waitMs });
     return {
+      live: openLiveFeed({ ...deps, items, logger, caughtUp: async () => {} }),
       ...{ world, commands, queries, oauth: openOAuth(deps), writes, close, limiter: openMemoryLimiter({ clock }) },
       audit: openAuditRecorder({ ...deps, logger }),
       tokens: openTrackingTokens(keys),
@@ -281,6 +288,10 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
       head: () => now.world.deps.eventLog.head(),
       reached: async (...given) => void calls.push(['reached', ...given]),
     },
+    live: watched(
+      () => now.live,
+      () => undefined,
+    ),
     ...(options.mailbox === undefined ? {} : { mailbox: { mails: options.mailbox, token: MAILBOX_TOKEN } }),
     exportAudit: (...given) => openAuditExport({ ...now.world.deps, store: now.world.store }, ...given),
     audit: {
@@ -319,6 +330,7 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
     forgetCalls: () => {
       now = { ...now, limiter: openMemoryLimiter({ clock }) };
     },
+    endLive: () => now.live.close(),
     close: () => now.close(),
   };
 };
@@ -358,6 +370,7 @@ export const openServer = async (
   const made = await openDeps(options);
   const app = await buildServer(made.deps, routes);
   t.teardown(async () => {
+    made.endLive();
     await app.close();
     await made.close();
   });

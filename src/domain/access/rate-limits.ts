@@ -35,6 +35,8 @@ export const rateLimits = {
   'PATCH /api/v1/webhook-subscriptions/:id': 30,
   'DELETE /api/v1/webhook-subscriptions/:id': 30,
   'POST /api/v1/webhook-subscriptions/:id/test': 10,
+  /** A stream lasts, so it is not among the requests under way at once. */
+  'GET /api/stream': 30,
 } as const satisfies Record<string, number>;
 
 export const generalRateLimit = {

@@ -26,6 +26,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailbox } from '../../domain/ports/mailbox.js';
 import type { Health } from '../../domain/ports/worker.js';
 import type { TrackingTokens } from '../../domain/recipients/tracking.js';
+import type { LiveFeed } from '../../projections/live/feed.js';
 import type { Queries } from '../../projections/query-types.js';
 
 /** How long a read waits until the read models have what was written before it. */
@@ -97,6 +98,8 @@ export type HttpDeps = Readonly<{
   oauth: OAuth;
   queries: Queries;
   positions: Positions;
+  /** Tells pages what changes in the lists of their team. */
+  live: Pick<LiveFeed, 'open' | 'wake'>;
   /** The built-in mailbox, where it takes the mail, and the token of the link that opens it. */
   mailbox?: Readonly<{ mails: Mailbox; token: string }>;
   health: Health;

@@ -188,7 +188,8 @@ const failedAttempts = async (
     ?.attempt;
 
 /** A subscription in the list. The URL is empty if its key is lost. */
-const listedWebhook = ({
+/** The item of a subscription. */
+export const listedWebhook = ({
   id,
   webhook,
   shown,

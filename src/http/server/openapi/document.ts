@@ -188,7 +188,7 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
     ...object(response),
     ...(route.media === undefined
       ? {}
-      : { content: Object.fromEntries([route.media].flat().map((type) => [type, binary])) }),
+      : { content: Object.fromEntries([route.media].flat().map((type) => [type, contentOf(type, object(response))])) }),
     description: successDescriptions[status] ?? 'Done.',
     headers: {
       ...rateHeaders,
@@ -197,6 +197,10 @@ const successResponses = (raw: JsonObject, route: DescribedRoute): JsonObject =>
       ...(route.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/IdempotencyReplayed' } } : {}),
     },
   }));
+
+/** The schema of a stream describes the data of an event, as generators of clients take it. */
+const contentOf = (type: string, response: JsonObject): JsonObject =>
+  type === 'text/event-stream' ? object(object(response['content'])['application/json']) : binary;
 
 /** The posts to endpoints of webhook subscriptions: one operation for each kind of event (OpenAPI 3.1, `webhooks`). */
 const webhookOperations = (): JsonObject =>

@@ -18,6 +18,10 @@ const tags = [
   { name: 'Suppressions', description: 'Addresses that are not written to.' },
   { name: 'Tracking', description: 'Whether opens and clicks are recorded.' },
   { name: 'Audit log', description: 'Actions in a team: who did what, from where and with which result.' },
+  {
+    name: 'Live events',
+    description: 'What changes in the lists of a team, for the page of a person who looks at them.',
+  },
   { name: 'OAuth', description: 'Apps that act for people and teams, and what people granted them.' },
   {
     name: 'Webhooks',
