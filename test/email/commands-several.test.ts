@@ -437,6 +437,29 @@ void t.test('a call needs room in the queue for all its emails', async (t) => {
   await refusedWith(t, world.commands.sendEmails(caller, { emails: [simple()] }), 'QUEUE_FULL');
 });
 
+void t.test('the emails of a call generate and fetch 100 files at most', async (t) => {
+  const world = await withTemplate();
+  const document = (...outputFormats: ('pdf' | 'excel')[]) => ({
+    attachmentTemplateId: 'none',
+    ...(outputFormats.length > 0 && { outputFormats }),
+  });
+  const fetched = { url: 'http://127.0.0.1:1/a.txt', filename: 'a.txt' };
+  const small = { filename: 'a.txt', contentType: 'text/plain', content: 'YQ==' };
+  const nine = simple({
+    attachments: [document('pdf', 'excel'), document(), ...Array.from({ length: 6 }, () => fetched), small],
+  });
+  const emails = Array.from({ length: 11 }, () => nine);
+  for (const request of [
+    { emails: [...emails, simple({ attachments: [document('pdf', 'excel')] })] },
+    { emails: [...emails, nine] },
+  ])
+    for (const command of [world.commands.sendEmails, world.commands.dryRunEmails])
+      t.match((await refusedWith(t, command(caller, request), 'VALIDATION_ERROR'))?.details.errors, [
+        { field: 'emails', message: /at most 100/ },
+      ]);
+  t.equal((await world.commands.sendEmails(caller, { emails })).body.refused, 11, '99 may be tried');
+});
+
 void t.test('refusals are bounded, in the answer and in the event', async (t) => {
   const world = await withTemplate();
   const bad = simple({

@@ -68,7 +68,7 @@ const readContentCodes: Codes = [
 export const emailCommands = {
   sendEmail: { run: sendEmail, codes: sendCodes, appendsOnce: true },
   sendEmails: { run: sendEmails, codes: [...sendCodes, 'EMAILS_REFUSED'] },
-  dryRunEmails: { run: dryRunEmails, codes: ['QUEUE_FULL'] },
+  dryRunEmails: { run: dryRunEmails, codes: ['QUEUE_FULL', 'VALIDATION_ERROR'] },
   submitEmail: { run: submitEmail, codes: sendCodes, appendsOnce: true },
   getEmail: { run: getEmail, codes: ['EMAIL_NOT_FOUND', 'VALIDATION_ERROR'] },
   emailTrace: { run: emailTrace, codes: ['EMAIL_NOT_FOUND'] },

@@ -9,6 +9,7 @@ import {
   AppendUnknown,
   DomainError,
   type FieldError,
+  invalid,
   StoreAway,
   WrongExpectedRevision,
 } from '../../domain/core/errors.js';
@@ -85,7 +86,8 @@ type Work = Readonly<{ call: Call; refused: Map<number, DomainError>; held: Map<
 
 /**
  * Resolves when the accepted emails are durable. Rejects with EMAILS_REFUSED and QUOTA_EXCEEDED for a call that wants
- * all or none, and with QUEUE_FULL if there is no room for all; nothing is accepted then. Refusals of single emails are
+ * all or none, with VALIDATION_ERROR for too many files, and with QUEUE_FULL if there is no room for all; nothing is
+ * accepted then. Refusals of single emails are
  * results. If a store stops to answer in the middle, a call with an Idempotency-Key rejects, and its repetition
  * continues; without a key, the results say which emails are accepted.
  */
@@ -96,6 +98,7 @@ export const sendEmails = async (
   idempotency?: Idempotency,
   storedBytes?: StoredBytes,
 ): Promise<Answer<SendEmailsResponse>> => {
+  assertFiles(emails, deps.limits);
   const common = { caller, emails, isAllOrNone: allOrNone, storedBytes };
   if (idempotency === undefined) {
     const call = { ...common, fingerprint: undefined, firstId: newId(deps), idAt: () => newId(deps) };
@@ -124,6 +127,25 @@ export const sendEmails = async (
     }
   });
   return joined ? { ...answer, replayed: true } : answer;
+};
+
+/**
+ * Throws VALIDATION_ERROR for a call whose emails make more documents, or fetch more files, than one call may wait for.
+ */
+const assertFiles = (emails: readonly SendEmailRequest[], { callFilesMax: max }: EmailNeeds['limits']): void => {
+  const made = emails
+    .flatMap(({ attachments = [] }) => attachments)
+    .reduce(
+      (sum, { attachmentTemplateId, outputFormats, url }) =>
+        sum + (attachmentTemplateId === undefined ? Number(url !== undefined) : (outputFormats?.length ?? 1)),
+      0,
+    );
+  if (made > max)
+    throw invalid(
+      'request body',
+      'emails',
+      `generate or fetch ${made} files together; at most ${max} are allowed in one call: send the others in another`,
+    );
 };
 
 const newId = ({ ids }: Pick<EmailNeeds, 'ids'>): EmailId => assertDefined(parseEmailId(ids.uuid()), 'UUID');
@@ -327,13 +349,14 @@ const acceptMissing = async (deps: EmailNeeds, call: KeyedCall, index: number): 
 };
 
 /**
- * The checks of the call, one email after the other. Stores and sends nothing. Rejects with QUEUE_FULL.
+ * The checks of the call, one email after the other. Stores and sends nothing. Rejects with QUEUE_FULL and VALIDATION_ERROR.
  */
 export const dryRunEmails = async (
   deps: EmailNeeds,
   caller: Caller,
   { emails }: SendEmailsRequest,
 ): Promise<SendEmailsResponse> => {
+  assertFiles(emails, deps.limits);
   deps.backlog.assertRoom(caller.teamId, emails.length);
   const quota = await deps.credits.quote(caller.teamId);
   const refused = new Map<number, DomainError>();

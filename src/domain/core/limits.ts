@@ -152,6 +152,8 @@ export const defaultLimits = {
   scheduledAheadDaysMax: 365,
   /** Emails of one call that sends several. */
   callEmailsMax: 100,
+  /** Documents that are generated, and files that are fetched from addresses, for all emails of such a call. */
+  callFilesMax: 100,
   bulkRecipientsMax: 1_000,
   /** Pairs of locale and time zone in one bulk send; the template is compiled for each pair. */
   bulkLanguagesMax: 100,
