@@ -311,6 +311,10 @@ const table: Readonly<Record<string, number>> = {
   'POST /api/v1/webhook-subscriptions/:id/test': 10,
 };
 
+/** Requests a minute of a person in a session, for each endpoint that reads, but for exports. */
+const READS_OF_A_SESSION = 1_200;
+const isQuickRead = (endpoint: string): boolean => endpoint.startsWith('GET ') && !/export|results/.test(endpoint);
+
 /** Callers whose requests are counted together: each line is one counter. */
 const callers: Readonly<Record<string, readonly Caller[]>> = {
   user: ['ada', 'ada again'],
@@ -368,12 +372,13 @@ void t.test(
   async (t) => {
     const { clock, ask, exhaust } = await openForRates(t);
     for (const [token, subject] of Object.entries(KINDS))
-      for (const [endpoint, limit] of Object.entries(table)) {
+      for (const [endpoint, ofKeys] of Object.entries(table)) {
+        const limit = token === 'ada' && isQuickRead(endpoint) ? READS_OF_A_SESSION : ofKeys;
         const name = `${token}: ${endpoint}`;
         const first = await ask(endpoint, token);
         t.match(first, { limit, left: limit - 1 }, name);
         t.ok([200, 400].includes(first.status), `${name}: ${first.status}`);
-        if (limit > 30 && name !== 'ada: GET /api/emails/:id') continue;
+        if (limit > 30 && name !== 'own: GET /api/emails/:id') continue;
         const refused = await exhaust(endpoint, token, limit + 1);
         t.equal(refused.letIn, limit - 1, name);
         t.ok(
@@ -410,23 +415,37 @@ void t.test('what one uses up is taken from nobody else, of another team least o
   }
 });
 
-void t.test('the same of the other endpoints: 100 a minute each, 200 in 10 seconds together', async (t) => {
-  const { clock, ask, exhaust } = await openForRates(t);
-  const general = ['GET /api/assets', 'GET /api/templates/:id', 'GET /api/templates/:id/versions'] as const;
-  for (const [token, same] of [
-    ['ada', 'ada again'],
-    ['own', 'own again'],
-  ] as const) {
-    t.equal((await exhaust(general[0], token, 101)).letIn, 100, token);
-    t.equal((await exhaust(general[1], same, 100)).letIn, 100, token);
-    const refused = await exhaust(general[2], token, 1);
-    t.match(refused.message, /200 such calls in 10 seconds\. Try again in 10 seconds/, token);
-  }
-  const others = [['ada', OTHER_TEAM], 'role=admin', 'granted', 'granted by admin', 'own@other', 'full', 'full@other'];
-  for (const token of others as readonly Caller[]) t.match(await ask(general[0], token), { left: 99 }, String(token));
-  await clock.advance(10_000);
-  t.not((await ask(general[2], 'ada')).status, 429, 'ten seconds later');
-});
+void t.test(
+  'the other endpoints: 100 a minute each, more for reads in a session, and 200 in 10 seconds together',
+  async (t) => {
+    const { clock, ask, exhaust } = await openForRates(t);
+    const general = ['GET /api/assets', 'GET /api/templates/:id', 'GET /api/templates/:id/versions'] as const;
+    for (const [token, same, atMost] of [
+      ['ada', 'ada again', 100],
+      ['own', 'own again', 101],
+    ] as const) {
+      t.equal((await exhaust(general[0], token, atMost)).letIn, 100, token);
+      t.equal((await exhaust(general[1], same, 100)).letIn, 100, token);
+      const refused = await exhaust(general[2], token, 1);
+      t.match(refused.message, /200 such calls in 10 seconds\. Try again in 10 seconds/, token);
+    }
+    const others = [
+      ['ada', OTHER_TEAM],
+      'role=admin',
+      'granted',
+      'granted by admin',
+      'own@other',
+      'full',
+      'full@other',
+    ];
+    for (const token of others as readonly Caller[]) {
+      const left = (token === 'role=admin' || Array.isArray(token) ? READS_OF_A_SESSION : 100) - 1;
+      t.match(await ask(general[0], token), { left }, String(token));
+    }
+    await clock.advance(10_000);
+    t.not((await ask(general[2], 'ada')).status, 429, 'ten seconds later');
+  },
+);
 
 void t.test('ten requests under way of one leave ten to another', async (t) => {
   const { during, ask } = await openForRates(t);
