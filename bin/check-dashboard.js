@@ -22,7 +22,16 @@ const known = (file) => {
 };
 
 mkdirSync(folder, { recursive: true });
-const text = run('bin/sealpost.js', 'openapi');
+/** A program that fails says why on its standard error. */
+const described = () => {
+  try {
+    return run('bin/sealpost.js', 'openapi');
+  } catch (fault) {
+    process.stdout.write(String(fault.stderr ?? fault));
+    process.exit(1);
+  }
+};
+const text = described();
 if (text !== known(description) || known(join(folder, 'types.gen.ts')) === '') {
   writeFileSync(description, text);
   run('node_modules/@hey-api/openapi-ts/bin/run.js', '-i', description, '-o', folder, '-p', '@hey-api/typescript');

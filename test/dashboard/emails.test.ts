@@ -36,6 +36,8 @@ const seed = async (app: TestApp): Promise<void> => {
 const login = { email: OWNER.email, password: OWNER.password };
 
 const rows = (page: Page) => page.getByRole('grid', { name: 'Emails' }).getByRole('row');
+const rowWith = (page: Page, subject: string, status: string) =>
+  rows(page).filter({ hasText: subject }).filter({ hasText: status });
 const search = async (page: Page, words: string): Promise<void> => {
   await page.getByRole('searchbox').fill(words);
   await page.getByRole('searchbox').press('Enter');
@@ -112,18 +114,65 @@ void t.test('the list of emails', { skip: withoutChromium }, async (t) => {
     });
   });
 
-  await t.test('new emails are told, and nothing jumps', async (t) => {
+  await t.test('new emails are told as they come, and nothing jumps', async (t) => {
+    for (const path of ['/app/emails', '/app/emails?tag=fresh'])
+      await visit(t, {}, async (page) => {
+        await signIn(page, path);
+        await page.getByText('Live', { exact: true }).waitFor();
+        const subject = (n: number): string => `${path.includes('tag') ? 'Tagged' : 'Fresh'} ${n}`;
+        for (const n of [1, 2, 3])
+          await send(app, subject(n), `success+${n}@simulator.sealpost`, {
+            tags: path.includes('tag') ? ['fresh'] : [],
+          });
+        await page.getByRole('button', { name: '3 new' }).waitFor();
+        t.equal(await page.getByText(subject(1)).count(), 0);
+        await page.getByRole('button', { name: '3 new' }).click();
+        await page.getByText(subject(1)).waitFor();
+        t.equal(await page.getByRole('button', { name: /new$/ }).count(), 0);
+        await rowWith(page, subject(3), 'delivered').waitFor();
+      });
+  });
+
+  await t.test('a row changes in place, and a deleted one goes', async (t) => {
+    const { body } = await send(app, 'A change of mind', 'kim@example.com', {
+      scheduledAt: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+    const { id } = body as Readonly<{ id: string }>;
     await visit(t, {}, async (page) => {
-      await page.clock.install();
-      await signIn(page, '/app/emails?tag=fresh');
-      await page.getByRole('heading', { name: 'No email matches' }).waitFor();
-      for (const n of [1, 2, 3]) await send(app, `Fresh ${n}`, `success+${n}@simulator.sealpost`, { tags: ['fresh'] });
-      await page.clock.runFor(16_000);
-      await page.getByRole('button', { name: '3 new' }).click();
-      await page.getByText('Fresh 3').waitFor();
-      t.equal(await rows(page).count(), 4);
-      t.equal(await page.getByRole('button', { name: /new$/ }).count(), 0);
-      await page.getByRole('grid').getByText('delivered').nth(2).waitFor();
+      await signIn(page, '/app/emails?status=scheduled');
+      await page.getByText('Live', { exact: true }).waitFor();
+      await rowWith(page, 'A change of mind', 'scheduled').waitFor();
+      await app.call('POST', `/api/emails/${id}/cancel`);
+      await rowWith(page, 'A change of mind', 'cancelled').waitFor();
+      await app.call('DELETE', `/api/emails/${id}`);
+      await page.getByText('A change of mind').waitFor({ state: 'detached' });
+    });
+  });
+
+  await t.test('seven tabs share one stream, which another tab takes over', async (t) => {
+    await visit(t, {}, async (first) => {
+      const context = first.context();
+      let streams = 0;
+      context.on('request', (request) => {
+        if (request.url().includes('/api/stream')) streams += 1;
+      });
+      await signIn(first);
+      await first.getByText('Live', { exact: true }).waitFor();
+      const others: Page[] = [];
+      for (let n = 0; n < 6; n += 1) {
+        const page = await context.newPage();
+        others.push(page);
+        await page.goto(`${url}/app/emails`);
+        await page.getByText('Live', { exact: true }).waitFor();
+      }
+      t.equal(streams, 1);
+      await send(app, 'To all tabs', 'success@simulator.sealpost');
+      for (const page of [first, ...others]) await page.getByRole('button', { name: '1 new' }).waitFor();
+      await first.close();
+      await eventually('another tab opens the stream', () => (streams === 2 ? true : undefined), SEEN_WITHIN_MS);
+      await send(app, 'To the others', 'success@simulator.sealpost');
+      for (const page of others) await page.getByRole('button', { name: '2 new' }).waitFor();
+      t.equal(streams, 2);
     });
   });
 
@@ -160,7 +209,7 @@ void t.test('the list of emails', { skip: withoutChromium }, async (t) => {
 
   await t.test('a phone', async (t) => {
     await visit(t, { viewport: PHONE }, async (page) => {
-      await signIn(page);
+      await signIn(page, '/app/emails?tag=invoice');
       await page.getByText('Invoice 4711').waitFor();
       t.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, 'nothing is wider');
       await picture(page, 'emails-phone');

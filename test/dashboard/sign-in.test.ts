@@ -54,6 +54,20 @@ void t.test('signing in', { skip: withoutChromium }, async (t) => {
     });
   });
 
+  await t.test('a sign-out in one tab leads the others to the sign-in', async (t) => {
+    await visit(t, { expected: /status of 401/ }, async (page) => {
+      await signIn(page);
+      const other = await page.context().newPage();
+      await other.goto(`${url}/app/emails`);
+      await other.getByRole('heading', { name: 'Emails' }).waitFor();
+      await page.getByRole('button', { name: /^Account of/ }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await other.getByRole('link', { name: /^Failed/ }).click();
+      await other.waitForURL(/\/app\/sign-in/);
+    });
+  });
+
   await t.test('a session that ended elsewhere leads to the sign-in and back', async (t) => {
     await visit(t, { expected: /status of 401/ }, async (page) => {
       await signIn(page, '/app/emails?status=sent');

@@ -100,7 +100,12 @@ const sendInSession = async (method: Method, data: Operation, options: Options):
   const isInSession = isSignedIn();
   if (isRefreshDue() && (await refreshSession()) === 'unknown') throw new ApiFault(0, NOT_REACHED);
   const first = await send(method, data, options);
-  if (first.status !== 401 || !isInSession) return first;
+  if (first.status !== 401) return first;
+  if (!isInSession) {
+    // Another tab signed out.
+    if (!data.url.startsWith('/api/auth/')) sessionEnded();
+    return first;
+  }
   switch (await refreshSession()) {
     case 'refreshed':
       return send(method, data, options);

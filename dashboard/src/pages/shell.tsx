@@ -48,9 +48,9 @@ export const Shell = () => {
   const who = me.data.name ?? me.data.email ?? '';
   return (
     <div className={styles['shell']}>
-      <a className={styles['skip']} href="#page">
+      <button type="button" className={styles['skip']} onClick={() => document.getElementById('page')?.focus()}>
         Skip to the page
-      </a>
+      </button>
       <aside className={styles['side']}>
         <Navigation teams={teams.data} team={team} who={who} email={me.data.email} />
       </aside>

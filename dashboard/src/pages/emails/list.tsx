@@ -9,7 +9,7 @@ import { cx } from '../../ui/cx';
 import { Fault, Loading, State } from '../../ui/states';
 import { useTitle } from '../../ui/title';
 import styles from './list.module.css';
-import { type EmailCounts, useEmailCounts, useEmails } from './live';
+import { type EmailCounts, useEmails } from './live';
 import { emailSearchOf, faultOf, queryOf, type EmailSearch, type Status } from './search';
 import { SearchBox } from './search-box';
 import { EmailTable } from './table';
@@ -52,13 +52,11 @@ export const EmailsPage = () => {
 const Found = ({ search, onClear }: Readonly<{ search: EmailSearch; onClear: () => void }>) => {
   const { id: teamId } = useTeam();
   const query = useMemo(() => queryOf(search), [search]);
-  const { status: _status, ...withoutStatus } = query;
-  const counts = useEmailCounts(teamId, withoutStatus);
   const emails = useEmails(teamId, query);
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
-      <StatusTabs search={search} counts={counts} />
+      <StatusTabs search={search} counts={emails.counts} isLive={emails.isLive} />
       {emails.fresh > 0 ? (
         <div className={styles['fresh']} role="status">
           <Button isSmall onPress={emails.showFresh}>
@@ -95,33 +93,43 @@ const Found = ({ search, onClear }: Readonly<{ search: EmailSearch; onClear: () 
   );
 };
 
-const StatusTabs = ({ search, counts }: Readonly<{ search: EmailSearch; counts: EmailCounts | undefined }>) => {
+type StatusTabsProps = Readonly<{ search: EmailSearch; counts: EmailCounts | undefined; isLive: boolean }>;
+
+const StatusTabs = ({ search, counts, isLive }: StatusTabsProps) => {
   const chosen = search.status ?? '';
   return (
-    <nav className={styles['tabs']} aria-label="Emails by status">
-      {tabs.map(({ name, statuses }) => {
-        const status = statuses.join(',');
-        const { status: _status, ...others } = search;
-        const to = status === '' ? others : { ...others, status };
-        const count = counts === undefined ? undefined : countOf(counts, statuses);
-        return (
-          <AriaLink
-            key={name}
-            href={`/emails${queryText(to)}`}
-            className={cx(styles['tab'], count?.total === 0 && styles['none'])}
-            {...(chosen === status ? { 'aria-current': 'page' } : {})}
-          >
-            {name}
-            {count === undefined ? null : (
-              <span className={styles['count']}>
-                {count.total.toLocaleString()}
-                {count.isLowerBound ? '+' : ''}
-              </span>
-            )}
-          </AriaLink>
-        );
-      })}
-    </nav>
+    <div className={styles['bar']}>
+      <nav className={styles['tabs']} aria-label="Emails by status">
+        {tabs.map(({ name, statuses }) => {
+          const status = statuses.join(',');
+          const { status: _status, ...others } = search;
+          const to = status === '' ? others : { ...others, status };
+          const count = counts === undefined ? undefined : countOf(counts, statuses);
+          return (
+            <AriaLink
+              key={name}
+              href={`/emails${queryText(to)}`}
+              className={cx(styles['tab'], count?.total === 0 && styles['none'])}
+              {...(chosen === status ? { 'aria-current': 'page' } : {})}
+            >
+              {name}
+              {count === undefined ? null : (
+                <span className={styles['count']}>
+                  {count.total.toLocaleString()}
+                  {count.isLowerBound ? '+' : ''}
+                </span>
+              )}
+            </AriaLink>
+          );
+        })}
+      </nav>
+      <span
+        className={cx(styles['live'], isLive && styles['isLive'])}
+        title={isLive ? 'Changes are shown as they happen' : 'Changes are looked for every 15 seconds'}
+      >
+        {isLive ? 'Live' : 'Not live'}
+      </span>
+    </div>
   );
 };
 

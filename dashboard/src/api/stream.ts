@@ -1,0 +1,156 @@
+/**
+ * Live events: one stream for all tabs of a browser. Browsers open six connections to a host, so the tab that holds a
+ * lock follows the stream and tells the others what it hears; when it closes, another tab goes on where it was.
+ */
+import { useEffect, useState } from 'react';
+import type { FollowChangesResponse } from '#api';
+import { refreshSession, sessionEnded } from './session';
+import { serviceUrl } from './values';
+
+/**
+ * `changes`: new items of lists. `reset`: something was missed, so lists are read again. `state`: whether changes are
+ * told at the moment.
+ */
+export type LiveEvent =
+  | Readonly<{ kind: 'changes'; changes: FollowChangesResponse }>
+  | Readonly<{ kind: 'reset' }>
+  | Readonly<{ kind: 'state'; isLive: boolean }>;
+
+type Listener = (event: LiveEvent) => void;
+
+/** Messages among tabs. `id`: the last event that the stream has brought. `hello`: a new tab asks for the state. */
+type Told = Readonly<{ event: LiveEvent; id: string }> | 'hello';
+
+type Follower = Readonly<{ listeners: Set<Listener>; isLive: () => boolean; close: () => void }>;
+
+const TOPICS = 'emails';
+/** So long a stream is kept for the next page of the tab. */
+const KEPT_MS = 5_000;
+/** After an answer other than 200 a browser does not connect again by itself. */
+const OPEN_AGAIN_MS = 10_000;
+
+const followers = new Map<string, Follower>();
+
+/** Calls the listener with each event of the team. Out: ends that. */
+const follow = (teamId: string, listener: Listener): (() => void) => {
+  const follower = followers.get(teamId) ?? openFollower(teamId);
+  followers.set(teamId, follower);
+  follower.listeners.add(listener);
+  listener({ kind: 'state', isLive: follower.isLive() });
+  return () => {
+    follower.listeners.delete(listener);
+    setTimeout(() => {
+      if (follower.listeners.size > 0 || followers.get(teamId) !== follower) return;
+      followers.delete(teamId);
+      follower.close();
+    }, KEPT_MS);
+  };
+};
+
+const openFollower = (teamId: string): Follower => {
+  const listeners = new Set<Listener>();
+  const channel = new BroadcastChannel(`sealpost-stream ${serviceUrl.pathname} ${teamId}`);
+  const end = new AbortController();
+  let isLive = false;
+  let lastId = '';
+  let isLeader = false;
+
+  const hear = (event: LiveEvent, id: string): void => {
+    if (id !== '') lastId = id;
+    if (event.kind === 'state') isLive = event.isLive;
+    for (const listener of listeners) listener(event);
+  };
+  const tell = (event: LiveEvent, id = ''): void => {
+    hear(event, id);
+    channel.postMessage({ event, id } satisfies Told);
+  };
+  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+    if (data !== 'hello') hear(data.event, data.id);
+    else if (isLeader) tell({ kind: 'state', isLive }, lastId);
+  };
+  channel.postMessage('hello' satisfies Told);
+
+  const lead = async (): Promise<void> => {
+    isLeader = true;
+    while (!end.signal.aborted) {
+      await stream(teamId, lastId, end.signal, tell);
+      tell({ kind: 'state', isLive: false });
+      if (!end.signal.aborted) await pause(OPEN_AGAIN_MS, end.signal);
+      if (!end.signal.aborted && (await refreshSession()) === 'ended') return sessionEnded();
+    }
+  };
+  if ('locks' in navigator) navigator.locks.request(channel.name, { signal: end.signal }, lead).catch(() => undefined);
+  else void lead();
+  return {
+    listeners,
+    isLive: () => isLive,
+    close: () => {
+      end.abort();
+      channel.close();
+    },
+  };
+};
+
+/** Follows one stream, which reconnects by itself, until the service ends it for good. */
+const stream = (
+  teamId: string,
+  lastEventId: string,
+  signal: AbortSignal,
+  tell: (event: LiveEvent, id?: string) => void,
+): Promise<void> =>
+  new Promise((resolve) => {
+    const address = new URL('api/stream', serviceUrl);
+    const query = { team: teamId, topics: TOPICS, ...(lastEventId === '' ? {} : { lastEventId }) };
+    address.search = new URLSearchParams(query).toString();
+    const source = new EventSource(address);
+    const close = (): void => {
+      source.close();
+      resolve();
+    };
+    signal.addEventListener('abort', close, { once: true });
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) close();
+      else tell({ kind: 'state', isLive: false });
+    });
+    // The browser tells the connection by an event of the same name, which brings no id.
+    source.addEventListener('open', (event) =>
+      tell({ kind: 'state', isLive: true }, event instanceof MessageEvent ? event.lastEventId : ''),
+    );
+    source.addEventListener('reset', ({ lastEventId: id }) => {
+      tell({ kind: 'state', isLive: true }, id);
+      tell({ kind: 'reset' }, id);
+    });
+    source.addEventListener('changes', ({ data, lastEventId: id }: MessageEvent<string>) =>
+      tell({ kind: 'changes', changes: JSON.parse(data) as FollowChangesResponse }, id),
+    );
+    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
+      if ((JSON.parse(data) as Readonly<{ reason: string }>).reason === 'no-access') close();
+    });
+  });
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+
+/** Calls `heed`, which must not change between renderings, with each event. Out: whether changes are told. */
+export const useLive = (teamId: string, heed: (event: LiveEvent) => void): boolean => {
+  const [isLive, setIsLive] = useState(false);
+  useEffect(
+    () =>
+      follow(teamId, (event) => {
+        if (event.kind === 'state') setIsLive(event.isLive);
+        heed(event);
+      }),
+    [teamId, heed],
+  );
+  return isLive;
+};
