@@ -18,7 +18,7 @@ import type { Clock } from '../domain/ports/clock.js';
 import type { Keys } from '../domain/ports/keys.js';
 import type { Condition, Query, ReadModels } from '../domain/ports/read-models.js';
 import { foldForSearch } from '../domain/core/search-text.js';
-import type { Queries, SearchFilter, DeletableFilter } from './query-types.js';
+import type { Queries, SearchFilter, DeletableFilter, TemplateFilter } from './query-types.js';
 import {
   type EmailFilter,
   EMAIL_COUNTS,
@@ -31,7 +31,7 @@ import {
 import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/pages.js';
 import { addressIndex, erasuresOf, tracesOfUser } from './privacy/traces.js';
 import { makeAuditQueries } from './audit/audit.js';
-import { makeAnalyticsQueries } from './analytics/analytics.js';
+import { makeAnalyticsQueries, templateUse, type TemplateUse } from './analytics/analytics.js';
 import { API_KEYS, listingsOf, type ApiKeyDocument } from './keys/api-keys.js';
 import { storedAttachmentBytes } from './email/attachment-usage.js';
 import { BATCHES, type BatchDocument, batchOf, listed, waitingSince } from './bulk/batches.js';
@@ -87,24 +87,27 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => listed(deps, batch));
   },
   batch: (teamId, id) => batchOf(deps, teamId, id),
-  listTemplates: (teamId, filter, paging) =>
-    readPage<TemplateDocument<'email'>, Listed<TemplateListing<'email'>>>(
+  listTemplates: async (teamId, filter, paging) => {
+    const { data, meta } = await readPage<TemplateDocument<'email'>, Listed<TemplateListing<'email'>>>(
       deps.readModels,
-      deletableOf(deps, TEMPLATES, teamId, filter),
+      templatesOf(deps, TEMPLATES, teamId, filter),
       paging,
       listedItem,
-    ),
+    );
+    const used = data.length === 0 ? undefined : await templateUse(deps, teamId);
+    return { meta, data: data.map((item) => ({ ...item, ...(used?.get(item.id) ?? UNUSED) })) };
+  },
   listAttachmentTemplates: (teamId, filter, paging) =>
     readPage<TemplateDocument<'attachment'>, Listed<TemplateListing<'attachment'>>>(
       deps.readModels,
-      deletableOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
+      templatesOf(deps, ATTACHMENT_TEMPLATES, teamId, filter),
       paging,
       listedItem,
     ),
   listBlocks: (teamId, filter, paging) =>
     readPage<TemplateDocument<'block'>, Listed<TemplateListing<'block'>>>(
       deps.readModels,
-      deletableOf(deps, BLOCKS, teamId, filter),
+      templatesOf(deps, BLOCKS, teamId, filter),
       paging,
       listedItem,
     ),
@@ -354,6 +357,25 @@ const deletableOf = (deps: QueryDeps, collection: string, teamId: TeamId, filter
   const searchTotalMax = deps.limits.listTotalMax;
   return { collection, where, sortField: 'deletedAt', searchTotalMax, total: () => counted(deps, collection, where) };
 };
+
+const templatesOf = (
+  deps: QueryDeps,
+  collection: string,
+  teamId: TeamId,
+  { status, sort, ...filter }: TemplateFilter,
+): ListQuery => {
+  const list = deletableOf(deps, collection, teamId, filter);
+  if (filter.deleted !== undefined) return list;
+  const where = status === undefined ? list.where : { ...list.where, status: { eq: status } };
+  return {
+    ...list,
+    where,
+    ...(sort === 'updatedAt' && { sortField: sort }),
+    total: () => counted(deps, collection, where),
+  };
+};
+
+const UNUSED: TemplateUse = { sent30d: 0, lastSentOn: null };
 
 /** The item of a document, with the moment of its deletion if it is deleted. */
 const listedItem = <Item extends object>({

@@ -11,7 +11,7 @@ import type { ActivityListing } from '../domain/teams/activity.js';
 import type { TemplateListing } from '../domain/templates/decider.js';
 import type { OAuthAppListing } from '../domain/apps/app.js';
 import type { OAuthGrantListing } from './apps/apps.js';
-import type { AnalyticsQueries } from './analytics/analytics.js';
+import type { AnalyticsQueries, TemplateUse } from './analytics/analytics.js';
 import type { EmailListing } from './email/read-models.js';
 import type { QueueStats } from './email/queue.js';
 import type { Paging, Page, Listed } from './core/pages.js';
@@ -27,6 +27,9 @@ export type SearchFilter = Readonly<{ search?: string }>;
 
 /** `deleted`: those that can still be restored, instead of the living ones; a search finds living ones only. */
 export type DeletableFilter = Readonly<{ search?: string; deleted?: true }>;
+/** `sort`: the field by which the newest comes first; default, and always with a search or deleted ones: `createdAt`. */
+export type TemplateFilter = DeletableFilter &
+  Readonly<{ status?: 'draft' | 'published'; sort?: 'createdAt' | 'updatedAt' }>;
 
 /** Emails accepted on a day and not cancelled, and documents that were made for them. */
 export type UsedOfDay = Readonly<{ day: string; emails: number; documents: number }>;
@@ -59,17 +62,17 @@ export type Queries = Readonly<{
   batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
   listTemplates: (
     teamId: TeamId,
-    filter: DeletableFilter,
+    filter: TemplateFilter,
     paging: Paging,
-  ) => Promise<Page<Listed<TemplateListing<'email'>>>>;
+  ) => Promise<Page<Listed<TemplateListing<'email'>> & TemplateUse>>;
   listAttachmentTemplates: (
     teamId: TeamId,
-    filter: DeletableFilter,
+    filter: TemplateFilter,
     paging: Paging,
   ) => Promise<Page<Listed<TemplateListing<'attachment'>>>>;
   listBlocks: (
     teamId: TeamId,
-    filter: DeletableFilter,
+    filter: TemplateFilter,
     paging: Paging,
   ) => Promise<Page<Listed<TemplateListing<'block'>>>>;
   listAssets: (teamId: TeamId, filter: DeletableFilter, paging: Paging) => Promise<Page<Listed<AssetListing>>>;

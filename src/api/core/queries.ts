@@ -148,6 +148,12 @@ export const TemplateListQuerySchema = Type.Object(
   {
     ...paging,
     search: search('Part of the name, slug or description'),
+    status: Type.Optional(
+      enumOf(['draft', 'published'], '`draft`: the draft is ahead of what is published, or nothing is'),
+    ),
+    sort: Type.Optional(
+      enumOf(['createdAt', 'updatedAt'], 'The newest first; default `createdAt`. A search is always by `createdAt`'),
+    ),
     deleted: Type.Optional(
       Type.Boolean({ description: 'Lists instead the deleted templates that can still be restored, without `search`' }),
     ),

@@ -74,6 +74,7 @@ const serviceFields = <Field extends TSchema>(field: Field, ofVersion: Field, wa
   revision: field,
   createdAt: field,
   updatedAt: field,
+  updatedBy: field,
   publishedAt: ofVersion,
   current: ofVersion,
   warnings: Type.Optional(Type.Unknown({ description: warnings })),
@@ -109,6 +110,12 @@ const recordFields = {
   schema: Type.Unknown(),
   createdAt: Time,
   updatedAt: Time,
+  updatedBy: nullable(
+    Type.String({
+      description:
+        'Who saved the draft: `user:<id>`, `apiKey:<id>`, `grant:<id>`, `cli`, `system`; null where not known',
+    }),
+  ),
   revision: Type.Integer({ description: 'Rises with every change; the `ETag` of the answer holds it' }),
 };
 
@@ -194,6 +201,10 @@ export const TemplateListItemSchema = Type.Object(
       'strictVariables',
       'translations',
     ]).properties,
+    sent30d: Type.Integer({ description: 'Emails of the last 30 days (UTC) that were sent' }),
+    lastSentOn: nullable(
+      Type.String({ format: 'date', description: 'The last of these days on which one was sent; null for none' }),
+    ),
     deletedAt: deletedAtField,
   },
   closed,

@@ -98,6 +98,7 @@ export const readOnlyFields = [
   'revision',
   'createdAt',
   'updatedAt',
+  'updatedBy',
 ] as const;
 type ReadOnlyField = (typeof readOnlyFields)[number];
 

@@ -228,7 +228,7 @@ const createIn = async <K extends TemplateKind>(
     deps.eventLog,
     kind.rules.stream(id),
     kind.decider,
-    { type: 'CreateTemplate', at: cause.at, ...parts },
+    { type: 'CreateTemplate', at: cause.at, by: cause.actor, ...parts },
     cause,
   );
   if (!(await confirmSlug(deps, caller, claim))) {
@@ -279,7 +279,7 @@ export const changeOf = async <K extends TemplateKind>(
       if (!isSame) compiled?.atOnce(saved, change.slug ?? before.slug);
       return [
         ...(slug === undefined ? [] : kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug }, state)),
-        ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved }, state),
+        ...kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: saved, by: cause.actor }, state),
       ];
     },
   };
@@ -308,7 +308,10 @@ const takeBack = async <K extends TemplateKind>(
     decide: (_: null, state: TemplateStateOf<K>) => [
       ...kind.decider.decide({ type: 'ChangeSlug', at: cause.at, slug: before.slug }, state),
       ...(state.template?.revision === after.revision
-        ? kind.decider.decide({ type: 'SaveDraft', at: cause.at, draft: before.draft }, state)
+        ? kind.decider.decide(
+            { type: 'SaveDraft', at: cause.at, draft: before.draft, by: before.updatedBy ?? cause.actor },
+            state,
+          )
         : []),
     ],
   };

@@ -89,6 +89,8 @@ export type TemplateOf<K extends TemplateKind> = Readonly<{
   published: readonly PublishedVersion<K>[];
   createdAt: string;
   updatedAt: string;
+  /** The actor who saved the draft; absent where its event does not say it. */
+  updatedBy?: string;
   deletedAt: string | null;
 }>;
 
@@ -110,9 +112,10 @@ export type TemplateCommandOf<K extends TemplateKind> =
       slug: string;
       shortId?: string;
       draft: DraftOf<K>;
+      by?: string;
       publish: boolean;
     }>
-  | Readonly<{ type: 'SaveDraft'; at: string; draft: DraftOf<K> }>
+  | Readonly<{ type: 'SaveDraft'; at: string; draft: DraftOf<K>; by?: string }>
   | Readonly<{ type: 'ChangeSlug'; at: string; slug: string }>
   | Readonly<{ type: 'PublishTemplate'; at: string }>
   | Readonly<{ type: 'DeleteTemplate'; at: string }>
@@ -169,9 +172,7 @@ const decide = <K extends TemplateKind>(
   const { at } = command;
   switch (command.type) {
     case 'SaveDraft':
-      return same(command.draft, template.draft)
-        ? []
-        : [{ type: 'TemplateDraftSaved', data: { at, revision: template.revision + 1, draft: command.draft } }];
+      return same(command.draft, template.draft) ? [] : [draftSaved({ ...command, revision: template.revision + 1 })];
     case 'ChangeSlug':
       return command.slug === template.slug ? [] : [{ type: 'TemplateSlugChanged', data: { at, slug: command.slug } }];
     case 'PublishTemplate':
@@ -190,12 +191,22 @@ const decide = <K extends TemplateKind>(
 
 const create = (
   kind: TemplateKind,
-  { at, slug, shortId, draft, publish }: Extract<TemplateCommandOf<TemplateKind>, { type: 'CreateTemplate' }>,
+  { at, slug, shortId, draft, by, publish }: Extract<TemplateCommandOf<TemplateKind>, { type: 'CreateTemplate' }>,
 ): readonly TemplateEvent[] => [
   { type: 'TemplateCreated', data: { at, slug, kind, ...(shortId === undefined ? {} : { shortId }) } },
-  { type: 'TemplateDraftSaved', data: { at, revision: 1, draft } },
+  draftSaved({ at, revision: 1, draft, ...(by !== undefined && { by }) }),
   ...(publish ? [{ type: 'TemplatePublished' as const, data: { at, version: 1, revision: 1 } }] : []),
 ];
+
+const draftSaved = ({
+  at,
+  revision,
+  draft,
+  by,
+}: Readonly<{ at: string; revision: number; draft: TemplateDraft; by?: string }>): TemplateEvent => ({
+  type: 'TemplateDraftSaved',
+  data: { at, revision, ...(by !== undefined && { by }), draft },
+});
 
 const restore = (
   notFound: () => DomainError,
@@ -264,7 +275,7 @@ const createdOf = ({ slug, shortId, at }: Created): Created => ({
 const drafted = <K extends TemplateKind>(
   { kind, isDraft }: TemplateRules<K>,
   { created, template }: TemplateStateOf<K>,
-  { at, revision, draft }: Extract<TemplateEvent, { type: 'TemplateDraftSaved' }>['data'],
+  { at, revision, draft, by }: Extract<TemplateEvent, { type: 'TemplateDraftSaved' }>['data'],
 ): TemplateOf<K> => {
   if (!isDraft(draft)) throw new Error(`a stream of the kind "${kind}" holds the draft of another kind of template`);
   const shortId = template?.shortId ?? created?.shortId;
@@ -276,6 +287,7 @@ const drafted = <K extends TemplateKind>(
     published: template?.published ?? [],
     createdAt: template?.createdAt ?? created?.at ?? at,
     updatedAt: at,
+    ...(by !== undefined && { updatedBy: by }),
     deletedAt: template?.deletedAt ?? null,
   };
 };
@@ -349,6 +361,8 @@ export type TemplateListing<K extends TemplateKind> = {
   locale: string;
   createdAt: string;
   updatedAt: string;
+  /** The actor who saved the draft; null where that is not known. */
+  updatedBy: string | null;
 } & { email: { timeZone: string }; attachment: { shortId: string; timeZone: string }; block: object }[K] &
   ListedOf<K>;
 
@@ -357,7 +371,7 @@ export const templateListing = <K extends TemplateKind>(
   id: TemplateIdOf<K>,
   template: TemplateOf<K>,
 ): TemplateListing<K> => {
-  const { slug, shortId, draft, revision, published, createdAt, updatedAt } = template;
+  const { slug, shortId, draft, revision, published, createdAt, updatedAt, updatedBy = null } = template;
   const { name, description, locale, timeZone } = draft;
   const latest = published.at(-1);
   const upToDate = latest?.revision === revision;
@@ -376,5 +390,6 @@ export const templateListing = <K extends TemplateKind>(
     ...(kind !== 'block' && { timeZone }),
     createdAt,
     updatedAt,
+    updatedBy,
   } as TemplateListing<K>;
 };

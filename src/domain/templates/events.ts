@@ -88,6 +88,8 @@ export const templateEvents = {
     data: Type.Object({
       at: text,
       revision: Type.Integer(),
+      /** The actor who saved it; absent from older events. */
+      by: Type.Optional(text),
       draft: Type.Union([EmailDraftSchema, AttachmentDraftSchema, BlockDraftSchema]),
     }),
   },

@@ -9,7 +9,8 @@ import { parseAsOf, type AsOf } from '../../domain/core/time.js';
 import { parseAddress, parseDomain } from '../../domain/mime/address.js';
 import { parseMoment } from '../../domain/core/time.js';
 import { foldForSearch, isSearchable } from '../../domain/core/search-text.js';
-import type { SearchFilter, DeletableFilter } from '../../projections/query-types.js';
+import type { SearchFilter, DeletableFilter, TemplateFilter } from '../../projections/query-types.js';
+import type { TemplateListQuery } from '../../api/core/queries.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { Paging } from '../../projections/core/pages.js';
@@ -101,6 +102,21 @@ export const deletableFilterOf = ({
   if (search !== undefined)
     throw invalid('query', 'search', 'cannot stand beside `deleted`: what is deleted is listed, newest first');
   return { deleted };
+};
+
+/** The filter of a list of templates. Throws VALIDATION_ERROR if deleted ones are searched, filtered or sorted. */
+export const templateFilterOf = ({ status, sort, ...query }: TemplateListQuery): TemplateFilter => {
+  if (query.deleted === true && (status !== undefined || sort !== undefined))
+    throw invalid(
+      'query',
+      status === undefined ? 'sort' : 'status',
+      'cannot stand beside `deleted`: what is deleted is listed, newest first',
+    );
+  return {
+    ...deletableFilterOf(query),
+    ...(status !== undefined && { status }),
+    ...(sort !== undefined && { sort }),
+  };
 };
 
 /** The text that is searched for. Throws VALIDATION_ERROR if it is too short for the search index. */

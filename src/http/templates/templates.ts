@@ -49,7 +49,7 @@ import {
 } from '../../api/templates/templates.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { bodyMayBeAbsent, expectedRevisions, tagged } from '../server/headers.js';
-import { deletableFilterOf, pagingOf } from '../server/query.js';
+import { templateFilterOf, pagingOf } from '../server/query.js';
 import { coerceQuery } from '../server/validation.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
@@ -204,7 +204,7 @@ const readRoutes = (app: App, { commands, queries }: Deps, kind: Kind): void => 
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = deletableFilterOf(request.query);
+      const filter = templateFilterOf(request.query);
       await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return queries[kind.query](teamId, filter, pagingOf(request.query));
     },

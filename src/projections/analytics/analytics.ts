@@ -245,6 +245,26 @@ const listTemplates = async (deps: AnalyticsDeps, teamId: TeamId, asked: RowsAsk
   return { ...rest, data: await Promise.all(named) };
 };
 
+/** Emails of the last 30 days that were sent, and the last of these days with one; null: none. */
+export type TemplateUse = Readonly<{ sent30d: number; lastSentOn: string | null }>;
+
+const USE_DAYS = 30;
+
+/** By template: how many of its emails were sent in the last 30 days (UTC), and the last of these days with one. */
+export const templateUse = async (
+  { readModels, clock }: AnalyticsDeps,
+  teamId: TeamId,
+): Promise<ReadonlyMap<string, TemplateUse>> => {
+  const use = new Map<string, TemplateUse>();
+  const startDate = isoTime(clock.now() - (USE_DAYS - 1) * DAY_MS).slice(0, 10);
+  for await (const document of summariesOf(readModels, TEMPLATE_SUMMARIES, teamId, { startDate, days: USE_DAYS })) {
+    const { day, rows } = document as DayRowsDocument;
+    for (const [name, { sent = 0 }] of Object.entries(rows))
+      if (sent > 0) use.set(name, { sent30d: (use.get(name)?.sent30d ?? 0) + sent, lastSentOn: day });
+  }
+  return use;
+};
+
 const listTags = async (deps: AnalyticsDeps, teamId: TeamId, asked: RowsAsked): Promise<Rows<TagRow>> => {
   const { data, ...rest } = await listRows(deps, TAG_SUMMARIES, teamId, asked);
   return { ...rest, data: data.map(({ name, ...row }) => ({ tag: tagOfTerm(name), ...row })) };

@@ -46,6 +46,8 @@ export type TemplateDocument<K extends TemplateKind> = Document &
     deletedOf?: string;
     deletedAt?: string;
     text?: string;
+    status?: string;
+    updatedAt?: string;
     item: TemplateListing<K>;
     state: TemplateStateOf<K>;
   }>;
@@ -76,7 +78,8 @@ const makeProjection = <K extends TemplateKind>(list: ListRules<K>, restoreMs: n
     const item = templateListing(list.rules, assertDefined(list.rules.parseId(id), 'template id'), state.template);
     const { deletedAt } = state.template;
     if (deletedAt !== null) return { ...common, item, deletedOf: metadata.teamId, deletedAt } as ListedDocument;
-    return { ...common, item, team: metadata.teamId, text: textOf(item) } as ListedDocument;
+    const { status, updatedAt } = item;
+    return { ...common, item, team: metadata.teamId, text: textOf(item), status, updatedAt } as ListedDocument;
   };
   const timers = timersOf(list.rules.streamKind);
   const step: Handler<TemplateEvent> = (recorded, document) => {
@@ -94,9 +97,15 @@ const makeProjection = <K extends TemplateKind>(list: ListRules<K>, restoreMs: n
       timersSpec(timers),
       {
         name: list.name,
-        version: 4,
-        fields: ['team', 'deletedOf', 'deletedAt'],
-        indexes: [['team'], ['deletedOf', 'deletedAt']],
+        version: 5,
+        fields: ['team', 'deletedOf', 'deletedAt', 'status', 'updatedAt'],
+        indexes: [
+          ['team'],
+          ['team', 'updatedAt'],
+          ['team', 'status'],
+          ['team', 'status', 'updatedAt'],
+          ['deletedOf', 'deletedAt'],
+        ],
         search: { field: 'text', within: 'team' },
       },
     ],
