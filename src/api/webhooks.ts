@@ -102,6 +102,8 @@ export const WebhookDeliveriesSchema = Type.Object(
 
 export const WebhookDeliveriesQuerySchema = Type.Object(
   {
+    status: Type.Optional(enumOf(['success', 'failed'], 'Attempts with this result')),
+    event: Type.Optional(enumOf(webhookKinds, 'Attempts to post events of this kind')),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
     cursor: Type.Optional(Type.String({ maxLength: 200 })),
   },

@@ -52,6 +52,46 @@ for (const sizes of [[1], [100]])
     t.equal(deliveries.length, 7);
   });
 
+void t.test('attempts are listed by result and kind, page by page, however far apart they are', async (t) => {
+  const log = openLogOfTest();
+  const readModels = openDocuments(t);
+  const all = Array.from({ length: 60 }, (_, number) => ({
+    ...outcome(number, number % 20 === 3 ? 'failed' : 'success'),
+    kind: number % 2 === 0 ? ('email.queued' as const) : ('email.sent' as const),
+  }));
+  await log.append(
+    webhookOutcomeStream(id, 0),
+    Array.from({ length: 20 }, (_, fact) => attempted(...all.slice(fact * 3, fact * 3 + 3))),
+  );
+  await projectIn(readModels, webhooksProjection(30 * DAY_MS), await log.recorded(), { sizes: [100] });
+  const listed = async (limit: number, filter: Parameters<typeof listDeliveries>[4]) => {
+    const seen: string[] = [];
+    let cursor: Parameters<typeof listDeliveries>[3]['cursor'];
+    for (let pages = 0; ; pages += 1) {
+      const page = await listDeliveries({ readModels, keys: memoryKeys() }, id, T0, { limit, cursor }, filter);
+      t.ok(page.deliveries.length <= limit && pages < 100);
+      seen.push(...page.deliveries.map(({ eventId, status, event }) => `${eventId} ${status} ${event}`));
+      if (page.next === undefined) return seen;
+      cursor = page.next;
+    }
+  };
+  const whole = await listed(100, {});
+  t.equal(whole.length, 60);
+  for (const limit of [1, 2, 7, 100]) {
+    t.same(await listed(limit, {}), whole, `all by ${limit}`);
+    for (const filter of [
+      { status: 'failed' },
+      { event: 'email.queued' },
+      { status: 'success', event: 'email.sent' },
+    ] as const) {
+      const wanted = whole.filter((line) => Object.values(filter).every((part) => line.includes(part)));
+      t.ok(wanted.length > 2);
+      t.same(await listed(limit, filter), wanted, `${JSON.stringify(filter)} by ${limit}`);
+    }
+  }
+  t.same(await listed(7, { event: 'email.opened' }), []);
+});
+
 void t.test('a secret that is rotated leaves what lists show as it is, wherever the event was written', async (t) => {
   const log = openLogOfTest();
   const readModels = openDocuments(t);

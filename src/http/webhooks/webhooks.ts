@@ -260,7 +260,8 @@ const deliveryRoutes = (app: App, deps: Deps): void => {
       preValidation: coerceQuery(WebhookDeliveriesQuerySchema),
       schema: {
         summary: 'List the deliveries of a webhook subscription',
-        description: 'Each attempt of the last 30 days, newest first.',
+        description:
+          'Each attempt of the last 30 days, newest first. With a filter, a page may have fewer attempts than `limit` and a `nextCursor`.',
         operationId: 'listWebhookDeliveries',
         tags,
         params,
@@ -273,8 +274,8 @@ const deliveryRoutes = (app: App, deps: Deps): void => {
       const id = webhookIdOf(request.params.id);
       await deps.commands.getWebhook(caller, id);
       await deps.queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-      const { limit = deps.limits.pageSizeDefault, cursor } = request.query;
-      return deps.queries.webhookDeliveries(id, { limit, cursor });
+      const { limit = deps.limits.pageSizeDefault, cursor, ...filter } = request.query;
+      return deps.queries.webhookDeliveries(id, { limit, cursor }, filter);
     },
   );
 

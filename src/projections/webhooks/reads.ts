@@ -57,6 +57,9 @@ const SUBSCRIPTIONS_MAX = 100_000;
 /** More than a team may have. */
 const OF_TEAM_MAX = 100;
 
+/** Attempts with that result, of events of that kind. */
+export type DeliveryFilter = Readonly<{ status?: DeliveryListing['status']; event?: string }>;
+
 export type WebhookQueries = Readonly<{
   /** Newest first. */
   listWebhooks: (
@@ -70,6 +73,7 @@ export type WebhookQueries = Readonly<{
   webhookDeliveries: (
     id: WebhookId,
     paging: Readonly<{ limit: number; cursor: string | undefined }>,
+    filter?: DeliveryFilter,
   ) => Promise<{ deliveries: DeliveryListing[]; nextCursor: string | null }>;
   /** How many attempts of that delivery have failed; undefined where the last one did not. */
   webhookFailedAttempts: (id: WebhookId, number: number) => Promise<number | undefined>;
@@ -99,11 +103,17 @@ export const makeWebhookQueries = ({ readModels, keys, clock, limits }: Deps): W
     return readPage<WebhookDocument, Listed<WebhookListing>>(readModels, list, paging, listedWebhook);
   },
   restorableWebhooks: (teamId, limit) => restorableWebhooks(readModels, teamId, limit),
-  webhookDeliveries: async (id, { limit, cursor }) => {
+  webhookDeliveries: async (id, { limit, cursor }, filter) => {
     const from = cursor === undefined ? undefined : readCursor(cursor, WEBHOOK_ATTEMPTS, 'shown');
     const since = isoTime(clock.now() - limits.webhookRecordDays * DAY_MS);
     const after = from && { seq: from.seq, shown: Number(from.value) };
-    const { deliveries, next } = await listDeliveries({ readModels, keys }, id, since, { limit, cursor: after });
+    const { deliveries, next } = await listDeliveries(
+      { readModels, keys },
+      id,
+      since,
+      { limit, cursor: after },
+      filter,
+    );
     const shown = next && { id: '', position: next.seq, ...next };
     return { deliveries, nextCursor: shown === undefined ? null : writeCursor(shown, WEBHOOK_ATTEMPTS, 'shown') };
   },
@@ -199,40 +209,51 @@ export const listedWebhook = ({
   ...(deletedAt === undefined ? {} : { deletedAt }),
 });
 
+/** Facts that one page of a filtered list looks through; a page may then have fewer attempts, and a cursor. */
+const LOOKED_MAX = 1_000;
+
 /**
  * The attempts of a subscription since a moment, the newest first. `cursor`: the position of a fact and how many of its
- * attempts were shown.
+ * attempts were looked at.
  */
 export const listDeliveries = async (
   { readModels, keys }: Readonly<{ readModels: Reader; keys: Pick<Keys, 'getMany'> }>,
   webhook: WebhookId,
   since: string,
-  { limit, cursor }: Readonly<{ limit: number; cursor: Readonly<{ seq: number; shown: number }> | undefined }>,
-): Promise<Readonly<{ deliveries: DeliveryListing[]; next: Readonly<{ seq: number; shown: number }> | undefined }>> => {
-  const seq = cursor === undefined ? {} : { seq: { lte: cursor.seq } };
-  // Each fact has at least one attempt.
-  const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
-    where: { webhook: { eq: webhook }, at: { gte: since }, ...seq },
-    sort: { field: 'seq', direction: 'desc' },
-    limit: limit + 1,
-  })) as readonly WebhookAttemptsDocument[];
+  { limit, cursor }: Readonly<{ limit: number; cursor: DeliveryCursor | undefined }>,
+  { status, event }: DeliveryFilter = {},
+): Promise<Readonly<{ deliveries: DeliveryListing[]; next: DeliveryCursor | undefined }>> => {
+  const isWanted = ({ item }: AnsweredListing): boolean =>
+    (status === undefined || item.status === status) && (event === undefined || item.event === event);
   const found: AnsweredListing[] = [];
-  let next: Readonly<{ seq: number; shown: number }> | undefined;
-  for (const fact of facts) {
-    let shown = fact.seq === cursor?.seq ? cursor.shown : 0;
-    const items = fact.items.map((item, index) => ({ item, answer: fact.answers?.[index] }));
-    for (const one of items.toReversed().slice(shown)) {
-      if (found.length === limit) {
-        next = { seq: fact.seq, shown };
-        break;
+  let from = cursor;
+  for (let looked = 0; ;) {
+    // Each fact has at least one attempt.
+    const facts = (await readModels.find(WEBHOOK_ATTEMPTS, {
+      where: { webhook: { eq: webhook }, at: { gte: since }, ...(from && { seq: { lte: from.seq } }) },
+      sort: { field: 'seq', direction: 'desc' },
+      limit: limit + 1,
+    })) as readonly WebhookAttemptsDocument[];
+    for (const fact of facts) {
+      let shown = fact.seq === from?.seq ? from.shown : 0;
+      const items = fact.items.map((item, index) => ({ item, answer: fact.answers?.[index] }));
+      for (const one of items.toReversed().slice(shown)) {
+        if (found.length === limit)
+          return { deliveries: await withAnswers(keys, found), next: { seq: fact.seq, shown } };
+        if (isWanted(one)) found.push(one);
+        shown += 1;
       }
-      found.push(one);
-      shown += 1;
     }
-    if (next !== undefined) break;
+    const last = facts.at(-1);
+    looked += facts.length;
+    const isEnd = facts.length <= limit || last === undefined;
+    if (isEnd) return { deliveries: await withAnswers(keys, found), next: undefined };
+    from = { seq: last.seq, shown: last.items.length };
+    if (looked >= LOOKED_MAX) return { deliveries: await withAnswers(keys, found), next: from };
   }
-  return { deliveries: await withAnswers(keys, found), next };
 };
+
+type DeliveryCursor = Readonly<{ seq: number; shown: number }>;
 
 /** The attempts to deliver the events of one email, by every subscription of its team. */
 export const webhookTrail = async (
