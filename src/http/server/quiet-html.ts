@@ -65,7 +65,11 @@ export const quietHtml = (html: string, quiet: Quiet): string => {
       if (!isDropped && !DROPPED_TAGS.has(tag.name)) out += written(tag, quiet);
       if (isText && !isDropped) {
         const text = html.slice(at, end);
-        out += tag.name === 'style' ? quietCss(text, quiet.pictures) : text;
+        // Inside of SVG and MathML a parser reads tags there.
+        out +=
+          tag.name === 'style'
+            ? quietCss(text, quiet.pictures).replace(/<(?=[a-z/!?])/gi, '')
+            : text.replaceAll('<', '&lt;');
       }
       at = end;
     } else if (next === '/' && /[A-Za-z]/.test(html[open + 2] ?? '')) {

@@ -10,6 +10,8 @@ import type {
   DeleteEmailResponse,
   RescheduleEmailData,
   RescheduleEmailResponse,
+  ResendEmailData,
+  ResendEmailResponse,
   RetryEmailData,
   RetryEmailResponse,
 } from '#api';
@@ -27,7 +29,7 @@ import { type Content, type Email, emailKey } from './data';
 import styles from './email.module.css';
 import { isCancellable, isRetryable } from './words';
 
-type Act = 'cancel' | 'reschedule' | 'delete';
+type Act = 'cancel' | 'reschedule' | 'resend' | 'delete';
 
 export const Acts = ({ email }: Readonly<{ email: Email }>) => {
   const team = useTeam();
@@ -38,7 +40,8 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
   const [fault, setFault] = useState<string>();
   const [note, setNote] = useState<string>();
   const { id } = email;
-  const may = (permission: 'emails:send' | 'emails:delete'): boolean => team.permissions.includes(permission);
+  const may = (permission: 'emails:send' | 'emails:content' | 'emails:delete'): boolean =>
+    team.permissions.includes(permission);
 
   const run = async (act: () => Promise<unknown>, done: string): Promise<boolean> => {
     setIsBusy(true);
@@ -78,6 +81,20 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
     await navigate({ to: '/emails', search: (before) => before, replace: true });
     client.removeQueries({ queryKey: emailKey(team.id, id) });
   };
+  const resend = async (to: readonly string[]): Promise<void> => {
+    const body = to.length === 0 ? {} : { to: to.map((address) => ({ email: address })) };
+    let made: string | undefined;
+    const isDone = await run(async () => {
+      const { id: copied } = await call<ResendEmailData, ResendEmailResponse>(
+        'POST',
+        { url: '/api/emails/{id}/resend', path, body },
+        options,
+      );
+      made = copied;
+    }, '');
+    if (isDone && made !== undefined)
+      await navigate({ to: '/emails/$id', params: { id: made }, search: (before) => before });
+  };
   const copy = async (): Promise<void> => {
     const content = client
       .getQueriesData<Content>({ queryKey: [...emailKey(team.id, id), 'content'] })
@@ -91,11 +108,13 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
     setAsked(undefined);
     setFault(undefined);
   };
-  const mayCopy = !email.archived && email.confidential !== true && email.templateId !== 'smtp';
+  const mayCopy =
+    may('emails:content') && !email.archived && email.confidential !== true && email.templateId !== 'smtp';
+  const mayResend = may('emails:send') && may('emails:content') && !email.archived && email.confidential !== true;
   const mayDelete = may('emails:delete') && email.status !== 'processing';
   return (
-    <div className={styles['acts']}>
-      <div className={styles['row']}>
+    <>
+      <div className={cx(styles['row'], styles['acts'])}>
         {may('emails:send') && isRetryable(email) ? (
           <Button look="main" isPending={isBusy} onPress={() => void runAndRead(retry, 'It is tried again.')}>
             Try again
@@ -107,7 +126,7 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
         {may('emails:send') && isCancellable(email) ? (
           <Button onPress={() => setAsked('cancel')}>Cancel it</Button>
         ) : null}
-        {mayCopy || mayDelete ? (
+        {mayCopy || mayResend || mayDelete ? (
           <Menu
             aria-label="More"
             placement="bottom end"
@@ -117,6 +136,11 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
               </AriaButton>
             }
           >
+            {mayResend ? (
+              <MenuItem id="resend" onAction={() => setAsked('resend')}>
+                Send again as a copy…
+              </MenuItem>
+            ) : null}
             {mayCopy ? (
               <MenuItem id="curl" onAction={() => void copy()}>
                 Copy as curl
@@ -130,8 +154,16 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
           </Menu>
         ) : null}
       </div>
-      {asked === undefined && fault !== undefined ? <Notice kind="fault">{fault}</Notice> : null}
-      {note === undefined || note === '' ? null : <Notice kind="note">{note}</Notice>}
+      {asked === undefined && fault !== undefined ? (
+        <div className={styles['note']}>
+          <Notice kind="fault">{fault}</Notice>
+        </div>
+      ) : null}
+      {note === undefined || note === '' ? null : (
+        <div className={styles['note']}>
+          <Notice kind="note">{note}</Notice>
+        </div>
+      )}
       <Ask
         title="Cancel this email?"
         isOpen={asked === 'cancel'}
@@ -165,6 +197,15 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
         </ul>
         {email.status === 'scheduled' || email.status === 'queued' ? <p>It does not leave any more.</p> : null}
       </Ask>
+      <Resend
+        key={`resend ${asked === 'resend'}`}
+        email={email}
+        isOpen={asked === 'resend'}
+        isBusy={isBusy}
+        fault={fault}
+        onClose={close}
+        onAct={(to) => void resend(to)}
+      />
       <Reschedule
         key={`${email.scheduledAt} ${asked === 'reschedule'}`}
         email={email}
@@ -174,7 +215,7 @@ export const Acts = ({ email }: Readonly<{ email: Email }>) => {
         onClose={close}
         onAct={(scheduledAt) => void runAndRead(() => reschedule({ scheduledAt }), 'It has another time.')}
       />
-    </div>
+    </>
   );
 };
 
@@ -211,6 +252,50 @@ const Ask = ({ title, isOpen, fault, act, keep, isBusy, onClose, onAct, children
     {fault === undefined ? null : <Notice kind="fault">{fault}</Notice>}
   </Dialog>
 );
+
+const Resend = ({
+  email: { recipientCount },
+  isOpen,
+  isBusy,
+  fault,
+  onClose,
+  onAct,
+}: Readonly<{
+  email: Email;
+  isOpen: boolean;
+  isBusy: boolean;
+  fault: string | undefined;
+  onClose: () => void;
+  onAct: (to: readonly string[]) => void;
+}>) => {
+  const [to, setTo] = useState('');
+  const addresses = to.split(/[,;\s]+/).filter((address) => address !== '');
+  return (
+    <Dialog
+      title="Send it again as a copy?"
+      isOpen={isOpen}
+      onClose={onClose}
+      acts={
+        <>
+          <Button onPress={onClose}>Do not send</Button>
+          <Button look="main" isPending={isBusy} onPress={() => onAct(addresses)}>
+            Send the copy
+          </Button>
+        </>
+      }
+    >
+      <p>A new email leaves at once, with the same version of the template or the same content, values and files.</p>
+      <TextField
+        label="To"
+        value={to}
+        onChange={setTo}
+        placeholder={recipientCount === 1 ? 'The same recipient' : `The same ${recipientCount} recipients`}
+        hint="Other addresses, separated by commas. Empty: the recipients of this email"
+      />
+      {fault === undefined ? null : <Notice kind="fault">{fault}</Notice>}
+    </Dialog>
+  );
+};
 
 const MINUTE_MS = 60_000;
 

@@ -46,6 +46,7 @@ export const useEmail = (teamId: string, id: string) =>
   });
 
 const ENTRIES = 100;
+const FRESH_MS = 10 * 60_000;
 
 /** The answers of webhook endpoints come a moment after what they are about. */
 export const useTimeline = (teamId: string, email: Email) => {
@@ -64,7 +65,11 @@ export const useTimeline = (teamId: string, email: Email) => {
         { teamId, signal },
       ),
     getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
-    refetchInterval: email.archived ? false : LATER_MS,
+    refetchInterval: email.archived
+      ? false
+      : Date.now() - Date.parse(email.updatedAt) < FRESH_MS
+        ? LATER_MS
+        : RARELY_MS,
     placeholderData: keepPreviousData,
   });
   return found;

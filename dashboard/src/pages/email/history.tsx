@@ -52,11 +52,7 @@ const OneRecipient = ({ recipient, isArchived }: Readonly<{ recipient: Recipient
         <StatusBadge status={status} />
       </div>
       {words === undefined ? null : <p>{words}</p>}
-      {codes === '' && reply === null ? null : (
-        <p className={styles['reply']}>
-          {codes} {reply}
-        </p>
-      )}
+      {codes === '' && reply === null ? null : <p className={styles['reply']}>{reply ?? codes}</p>}
       <RecipientTimes recipient={recipient} />
       {simulated === true ? <p className={styles['soft']}>Simulated: no host was asked.</p> : null}
     </>
@@ -151,7 +147,7 @@ const OneEntry = ({ entry, hasSeveral }: Readonly<{ entry: Entry; hasSeveral: bo
       {answered.slice(0, REPLIES_MAX).map(({ place, email, replyCode, enhancedCode, reply }) => (
         <p key={place} className={styles['reply']}>
           {hasSeveral && email !== null ? <bdi>{email}: </bdi> : null}
-          {[replyCode, enhancedCode, reply].filter((part) => part !== null && part !== undefined).join(' ')}
+          {reply ?? [replyCode, enhancedCode].filter((code) => code !== null && code !== undefined).join(' ')}
         </p>
       ))}
       {answered.length > REPLIES_MAX ? (

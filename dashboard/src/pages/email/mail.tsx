@@ -11,6 +11,7 @@ import { download } from '../../ui/download';
 import { Fault, Loading, State } from '../../ui/states';
 import { Tabs, type TabOf } from '../../ui/tabs';
 import { Moment } from '../../ui/time';
+import { useIsPhone } from '../../ui/width';
 import { type Content, type Email, useContent } from './data';
 import styles from './email.module.css';
 
@@ -104,6 +105,7 @@ const Look = ({
 }: MailProps & Readonly<{ content: Content; onRecipient: (recipient: number) => void }>) => {
   const [width, setWidth] = useState<'desktop' | 'phone'>('desktop');
   const [scheme, setScheme] = useState<'light' | 'dark'>('light');
+  const isPhone = useIsPhone();
   const [pictures, setPictures] = useState(false);
   if (content.html === '')
     return <Text text={content.text} none="This mail has neither HTML nor text." note="This mail has text alone." />;
@@ -120,7 +122,9 @@ const Look = ({
   return (
     <>
       <div className={styles['tools']}>
-        <Choice label="Width" value={width} options={{ desktop: 'Desktop', phone: 'Phone' }} onChange={setWidth} />
+        {isPhone ? null : (
+          <Choice label="Width" value={width} options={{ desktop: 'Desktop', phone: 'Phone' }} onChange={setWidth} />
+        )}
         <Choice label="Colours" value={scheme} options={{ light: 'Light', dark: 'Dark' }} onChange={setScheme} />
         {content.recipient === null || recipients.length < 2 ? null : (
           <label className={styles['copy']}>

@@ -5,7 +5,7 @@ import { ApiFault } from '../../api/client';
 import { useTeam } from '../../api/team';
 import { ButtonLink, Notice, TextLink } from '../../ui/controls';
 import { cx } from '../../ui/cx';
-import { pagePath, recipientPath } from '../../ui/links';
+import { emailPath, pagePath, recipientPath } from '../../ui/links';
 import { Fault, Loading, State } from '../../ui/states';
 import { StatusBadge } from '../../ui/status';
 import { Moment } from '../../ui/time';
@@ -22,25 +22,30 @@ export const EmailPage = () => {
   const team = useTeam();
   const { data: email, error, refetch } = useEmail(team.id, id);
   useTitle(email === undefined ? 'Email' : (email.subject ?? 'Archived email').slice(0, 100));
+  const hidden = <h1 className={styles['unseen']}>Email</h1>;
   if (error instanceof ApiFault && error.status === 404)
     return (
-      <State
-        isAlert
-        title="There is no such email"
-        act={
-          <ButtonLink href={pagePath('/emails')} look="main">
-            See all emails
-          </ButtonLink>
-        }
-      >
-        <p>It was deleted, its record is no longer kept, or the address of this page is not whole.</p>
-      </State>
+      <>
+        {hidden}
+        <State
+          isAlert
+          title="There is no such email"
+          act={
+            <ButtonLink href={pagePath('/emails')} look="main">
+              See all emails
+            </ButtonLink>
+          }
+        >
+          <p>It was deleted, its record is no longer kept, or the address of this page is not whole.</p>
+        </State>
+      </>
     );
   if (email === undefined)
-    return error === null ? (
-      <Loading label="Loading the email" />
-    ) : (
-      <Fault fault={error} retry={() => void refetch()} />
+    return (
+      <>
+        {hidden}
+        {error === null ? <Loading label="Loading the email" /> : <Fault fault={error} retry={() => void refetch()} />}
+      </>
     );
   return (
     <article className={styles['page']} key={email.id}>
@@ -198,6 +203,11 @@ const Facts = ({ email }: Readonly<{ email: Email }>) => {
         {batchId === null ? null : (
           <Fact name="Bulk send">
             <TextLink href={pagePath('/emails', { batch: batchId })}>{batchId.slice(0, 8)}…</TextLink>
+          </Fact>
+        )}
+        {email.resentFrom === undefined ? null : (
+          <Fact name="Copy of">
+            <TextLink href={emailPath(email.resentFrom)}>another email</TextLink>
           </Fact>
         )}
         {replies.length === 0 ? null : (

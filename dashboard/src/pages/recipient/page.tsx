@@ -30,16 +30,29 @@ export const RecipientPage = () => {
         { teamId: team.id, signal },
       ),
   });
+  const hidden = <h1 className={styles['unseen']}>Recipient</h1>;
   if (error instanceof ApiFault && error.status === 400)
     return (
-      <State isAlert title="This is no address">
-        <p>
-          <bdi>{address.slice(0, 200)}</bdi> is not an email address: {error.message}
-        </p>
-      </State>
+      <>
+        {hidden}
+        <State isAlert title="This is no address">
+          <p>
+            <bdi>{address.slice(0, 200)}</bdi> is not an email address: {error.message}
+          </p>
+        </State>
+      </>
     );
-  if (error !== null && data === undefined) return <Fault fault={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading label="Loading the address" />;
+  if (data === undefined)
+    return (
+      <>
+        {hidden}
+        {error === null ? (
+          <Loading label="Loading the address" />
+        ) : (
+          <Fault fault={error} retry={() => void refetch()} />
+        )}
+      </>
+    );
   return <Found summary={data} key={data.email} />;
 };
 
@@ -86,7 +99,7 @@ const Found = ({ summary }: Readonly<{ summary: Summary }>) => {
 };
 
 const OneEmail = ({
-  email: { id, subject, status, failureReason, createdAt, emailTemplateName },
+  email: { id, subject, status, failureReason, createdAt, emailTemplateName, templateId },
 }: Readonly<{ email: Summary['emails'][number] }>) => (
   <>
     <span className={styles['subject']}>
@@ -94,7 +107,11 @@ const OneEmail = ({
         {subject === null || subject === '' ? 'No subject' : <bdi>{subject}</bdi>}
       </TextLink>
       <span className={styles['soft']}>
-        {failureReason === null ? emailTemplateName : reasonInWords(failureReason)}
+        {failureReason !== null
+          ? reasonInWords(failureReason)
+          : templateId === 'inline' || templateId === 'smtp'
+            ? 'without template'
+            : emailTemplateName}
       </span>
     </span>
     <StatusBadge status={status} />
