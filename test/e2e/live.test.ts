@@ -4,13 +4,15 @@
  */
 import t from 'tap';
 import type { EmailListing } from '../../src/projections/email/read-models.js';
-import { startTestApp } from '../support/app.js';
+import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
+import { openEngineOfTest } from '../support/engines.js';
 import { readEvents, type EventReader } from '../support/event-stream.js';
 import { createdKey } from '../support/founded.js';
 import { freePort } from '../support/free-port.js';
 import { signedIn } from '../support/people.js';
 import { startServer, type Settings } from '../support/server-process.js';
+import { openSmtpScript } from '../support/smtp-script.js';
 import { eventually } from '../support/wait.js';
 import { firstTeam } from '../../src/commands/core/caller.js';
 
@@ -126,4 +128,49 @@ void t.test('kill -9 of the service: no change is missed afterwards', async (t) 
   const stopped = server.end('SIGTERM');
   await eventually('the stream ends', page.isOver);
   t.match(await stopped, { code: 0 });
+});
+
+void t.test('on servers any process tells what another did, and goes on where another has ended', async (t) => {
+  const engine = await openEngineOfTest(t, 'distributed');
+  if (engine === undefined) return;
+  const relay = await openSmtpScript();
+  t.teardown(() => relay.close());
+  const start = async (roles: string): Promise<Readonly<{ app: TestApp; base: string }>> => {
+    const app = await startTestApp({
+      settings: { ...engine.stores, SEALPOST_ROLES: roles, SEALPOST_SMTP_URL: `${relay.url}?tls=off` },
+      dataDir: temporaryDirectory(t),
+    });
+    t.teardown(() => app.stop());
+    return { app, base: await app.server.listen({ port: 0, host: '127.0.0.1' }) };
+  };
+  const all = await start('http,process,project');
+  const { accessToken } = await signedIn(all.app.engine, {
+    email: 'ada@example.com',
+    teamId: (await firstTeam(all.app.engine))!,
+  });
+  const serving = await start('http');
+  const page = openPage('/api/stream?topics=emails,queue', `sealpost_access_0=${accessToken}`);
+  t.teardown(() => page.close());
+  const shows = (what: string, ids: readonly string[]): Promise<unknown> =>
+    eventually(what, () => {
+      page.apply();
+      return ids.every((id) => page.shown.get(id)?.status === 'sent' || page.shown.get(id)?.status === 'delivered');
+    });
+  const opens = (count: number): Promise<unknown> =>
+    eventually('it is open', () => {
+      page.apply();
+      return page.seen.opens === count;
+    });
+  await page.connect(serving.base);
+  await opens(1);
+  const first = (await all.app.send()).id;
+  await shows('what another process accepted and sent', [first]);
+  page.close();
+  await eventually('it is closed', page.isOver);
+  const missed = (await serving.app.send()).id;
+  await page.connect(all.base);
+  await opens(2);
+  await shows('what was missed, by another process', [first, missed]);
+  t.same(page.shown.get(missed), (await all.app.call<{ data: EmailListing[] }>('GET', '/api/emails')).body.data[0]);
+  t.equal(page.seen.resets, 0);
 });
