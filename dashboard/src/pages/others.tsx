@@ -4,10 +4,10 @@ import { lazy, type LazyExoticComponent, Suspense } from 'react';
 import { NothingHere } from '../resources/pages';
 import { PlaceProvider } from '../resources/place';
 import { Loading } from '../ui/states';
-import { groups, type StepsPage } from './registry';
+import { groups, others, type StepsPage } from './registry';
 
 const pages: ReadonlyMap<string, LazyExoticComponent<StepsPage>> = new Map(
-  groups.flatMap(({ entries }) => entries.map(({ path, load }) => [path, lazy(load)] as const)),
+  [...groups.flatMap(({ entries }) => entries), ...others].map(({ path, load }) => [path, lazy(load)] as const),
 );
 
 export const OtherPage = () => {

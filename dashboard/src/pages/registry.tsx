@@ -1,6 +1,18 @@
 /** The pages beside those of emails: their addresses, names and permissions. Each is loaded when it is shown. */
 import type { ComponentType, ReactNode } from 'react';
-import { KeyIcon } from '../ui/icons';
+import {
+  AppIcon,
+  ChartIcon,
+  GearIcon,
+  GlobeIcon,
+  HookIcon,
+  KeyIcon,
+  LogIcon,
+  PeopleIcon,
+  PictureIcon,
+  StackIcon,
+  StopIcon,
+} from '../ui/icons';
 import type { Permission } from '../resources/resource';
 
 /** Gets the steps of the address behind its path. */
@@ -19,7 +31,40 @@ type Entry = Readonly<{
 
 export const groups: readonly Readonly<{ name: string; entries: readonly Entry[] }>[] = [
   {
-    name: 'For your programs',
+    name: 'Sending',
+    entries: [
+      {
+        path: 'batches',
+        title: 'Bulk sends',
+        icon: <StackIcon />,
+        needs: 'emails:read',
+        load: () => import('./batches'),
+      },
+      {
+        path: 'domains',
+        title: 'Sender domains',
+        icon: <GlobeIcon />,
+        needs: 'domains:manage',
+        load: () => import('./domains'),
+      },
+      {
+        path: 'suppressions',
+        title: 'Suppressions',
+        icon: <StopIcon />,
+        needs: 'suppressions:manage',
+        load: () => import('./suppressions'),
+      },
+      {
+        path: 'assets',
+        title: 'Assets',
+        icon: <PictureIcon />,
+        needs: 'templates:read',
+        load: () => import('./assets'),
+      },
+    ],
+  },
+  {
+    name: 'Programs',
     entries: [
       {
         path: 'api-keys',
@@ -28,6 +73,26 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
         needs: 'api-keys:manage',
         load: () => import('./api-keys'),
       },
+      {
+        path: 'webhooks',
+        title: 'Webhooks',
+        icon: <HookIcon />,
+        needs: 'webhooks:manage',
+        load: () => import('./webhooks'),
+      },
+      { path: 'apps', title: 'Apps', icon: <AppIcon />, needs: 'oauth-apps:manage', load: () => import('./apps') },
+    ],
+  },
+  {
+    name: 'Team',
+    entries: [
+      { path: 'members', title: 'Members', icon: <PeopleIcon />, needs: 'team:read', load: () => import('./members') },
+      { path: 'usage', title: 'Usage', icon: <ChartIcon />, needs: 'analytics:read', load: () => import('./usage') },
+      { path: 'audit', title: 'Audit log', icon: <LogIcon />, needs: 'audit:read', load: () => import('./audit') },
+      { path: 'settings', title: 'Settings', icon: <GearIcon />, needs: 'team:read', load: () => import('./settings') },
     ],
   },
 ];
+
+/** Pages that the navigation does not name; the menu of the person leads there. */
+export const others: readonly Pick<Entry, 'path' | 'load'>[] = [{ path: 'account', load: () => import('./account') }];

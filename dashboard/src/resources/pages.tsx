@@ -22,6 +22,7 @@ import {
   type Page,
   type Permission,
   type Resource,
+  type RowsOf,
   type Scope,
   type Values,
 } from './resource';
@@ -108,23 +109,28 @@ export const PageHead = ({ title, back, badge, children }: PageHeadProps) => {
 const keyOf = <Row,>({ path }: Resource<Row>, { teamId }: Scope) => [path, teamId] as const;
 
 /** Reads lists and things of the resource again, and those of others that show them. */
-const useAgain = (): (() => Promise<void>) => {
+export const useAgain = (): (() => Promise<void>) => {
   const client = useQueryClient();
   return () => client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('/') });
 };
 
-const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => {
-  const { scope } = usePlace();
-  const again = useAgain();
-  const { path, many, about, create, tools = [], filters = [], Below } = resource;
+const useChosen = <Row,>({ filters = [] }: Resource<Row>): Readonly<Record<string, string>> => {
   const address = useLocation({ select: ({ search }) => search as Readonly<Record<string, string | undefined>> });
-  const chosen = useMemo(
+  return useMemo(
     () =>
       Object.fromEntries(
         filters.flatMap(({ name }) => (address[name] === undefined ? [] : [[name, address[name]] as const])),
       ),
     [address, filters],
   );
+};
+
+type Filters = Readonly<Record<string, string>>;
+
+const NO_FILTERS: Filters = {};
+
+const useList = <Row,>(resource: Resource<Row>, chosen: Filters) => {
+  const { scope } = usePlace();
   const list = useInfiniteQuery({
     queryKey: [...keyOf(resource, scope), 'list', chosen],
     initialPageParam: undefined as string | undefined,
@@ -138,10 +144,16 @@ const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => 
     getNextPageParam: (last) => last.meta?.nextCursor ?? undefined,
     refetchInterval: ({ state }) => resource.refreshMs?.(state.data?.pages.flatMap(({ data }) => data) ?? []) ?? false,
   });
-  const rows = list.data?.pages.flatMap(({ data }) => data);
-  const meta = list.data?.pages[0]?.meta;
-  const isFiltered = Object.keys(chosen).length > 0;
-  const isEmptyYet = rows?.length === 0 && !isFiltered;
+  return { list, rows: list.data?.pages.flatMap(({ data }) => data) };
+};
+
+const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => {
+  const { scope } = usePlace();
+  const again = useAgain();
+  const { path, many, about, create, tools = [], filters = [], Below } = resource;
+  const chosen = useChosen(resource);
+  const { list, rows } = useList(resource, chosen);
+  const isEmptyYet = rows?.length === 0 && Object.keys(chosen).length === 0;
   const creates = create !== undefined && may(scope, create.needs ?? resource.needs);
   const button = creates ? (
     <ButtonLink href={`${path}/new`} look="main">
@@ -155,48 +167,74 @@ const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => 
         {isEmptyYet ? null : button}
       </PageHead>
       {isEmptyYet ? null : <p className={styles['about']}>{about}</p>}
-      {filters.length === 0 || isEmptyYet ? null : <Filters resource={resource} chosen={chosen} />}
-      {list.error !== null && rows === undefined ? (
-        <Fault fault={list.error} retry={() => void list.refetch()} />
-      ) : rows === undefined ? (
-        <Loading label={`Loading ${many}`} />
-      ) : rows.length > 0 ? (
-        <>
-          <Rows resource={resource} rows={rows} isOld={list.isPlaceholderData} />
-          <div className={styles['foot']}>
-            {rows.length < FEW_ROWS && !list.hasNextPage ? null : (
-              <span>
-                {meta?.total === undefined || !list.hasNextPage ? 'All ' : ''}
-                {rows.length.toLocaleString()}
-                {meta?.total === undefined || !list.hasNextPage
-                  ? null
-                  : ` of ${meta.total.toLocaleString()}${meta.totalIsLowerBound === true ? '+' : ''}`}
-              </span>
-            )}
-            {list.hasNextPage ? (
-              <Button isPending={list.isFetchingNextPage} onPress={() => void list.fetchNextPage()}>
-                {list.isFetchingNextPage ? <Spinner /> : null} Show more
-              </Button>
-            ) : null}
-            {list.error === null ? null : <span role="alert">{list.error.message}</span>}
-          </div>
-        </>
-      ) : isFiltered ? (
-        <State title={`No ${resource.one} matches`} act={<ButtonLink href={path}>Clear the filters</ButtonLink>} />
-      ) : (
-        <State title={`No ${many} yet`} act={button}>
-          {resource.first ?? <p>{about}</p>}
-        </State>
+      {filters.length === 0 || (isEmptyYet && resource.hasPage === undefined) ? null : (
+        <FilterRow resource={resource} chosen={chosen} />
       )}
+      <Found resource={resource} list={list} rows={rows} isFiltered={!isEmptyYet} button={button} />
       {Below === undefined ? null : <Below scope={scope} />}
     </>
   );
 };
 
-type FiltersProps<Row> = Readonly<{ resource: Resource<Row>; chosen: Values }>;
+/** A list inside of another page. Its filters are not in the address. */
+export const ResourceList = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => {
+  const { list, rows } = useList(resource, NO_FILTERS);
+  return <Found resource={resource} list={list} rows={rows} isFiltered={false} button={null} />;
+};
+
+type FoundProps<Row> = Readonly<{
+  resource: Resource<Row>;
+  list: ReturnType<typeof useList<Row>>['list'];
+  rows: readonly Row[] | undefined;
+  isFiltered: boolean;
+  button: ReactNode;
+}>;
+
+const Found = <Row,>({ resource, list, rows, isFiltered, button }: FoundProps<Row>) => {
+  const { many, path } = resource;
+  const meta = list.data?.pages[0]?.meta;
+  if (rows === undefined)
+    return list.error === null ? (
+      <Loading label={`Loading ${many}`} />
+    ) : (
+      <Fault fault={list.error} retry={() => void list.refetch()} />
+    );
+  if (rows.length === 0)
+    return isFiltered ? (
+      <State title={`No ${resource.one} matches`} act={<ButtonLink href={path}>Clear the filters</ButtonLink>} />
+    ) : (
+      <State title={`No ${many} yet`} act={button}>
+        <p>{resource.first ?? resource.about}</p>
+      </State>
+    );
+  return (
+    <>
+      <Rows resource={resource} rows={rows} isOld={list.isPlaceholderData} />
+      <div className={styles['foot']}>
+        {rows.length < FEW_ROWS && !list.hasNextPage ? null : (
+          <span>
+            {list.hasNextPage ? null : 'All '}
+            {rows.length.toLocaleString()}
+            {meta?.total === undefined || !list.hasNextPage
+              ? null
+              : ` of ${meta.total.toLocaleString()}${meta.totalIsLowerBound === true ? '+' : ''}`}
+          </span>
+        )}
+        {list.hasNextPage ? (
+          <Button isPending={list.isFetchingNextPage} onPress={() => void list.fetchNextPage()}>
+            {list.isFetchingNextPage ? <Spinner /> : null} Show more
+          </Button>
+        ) : null}
+        {list.error === null ? null : <span role="alert">{list.error.message}</span>}
+      </div>
+    </>
+  );
+};
+
+type FiltersProps<Row> = Readonly<{ resource: Resource<Row>; chosen: Filters }>;
 
 /** Choices filter at once; a text does when the reader presses Enter or leaves it. */
-const Filters = <Row,>({ resource: { path, filters = [] }, chosen }: FiltersProps<Row>) => {
+const FilterRow = <Row,>({ resource: { path, filters = [] }, chosen }: FiltersProps<Row>) => {
   const { go } = usePlace();
   const [typed, setTyped] = useState<Values>({});
   useEffect(() => setTyped({}), [chosen]);
@@ -240,18 +278,19 @@ const Filters = <Row,>({ resource: { path, filters = [] }, chosen }: FiltersProp
   );
 };
 
-type RowsProps<Row> = Readonly<{ resource: Resource<Row>; rows: readonly Row[]; isOld: boolean }>;
+type RowsProps<Row> = Readonly<{ resource: RowsOf<Row>; rows: readonly Row[]; isOld?: boolean }>;
 
-const Rows = <Row,>({ resource, rows, isOld }: RowsProps<Row>) => {
+export const Rows = <Row,>({ resource, rows, isOld = false }: RowsProps<Row>) => {
   const { scope } = usePlace();
   const isPhone = useIsPhone();
   const again = useAgain();
-  const { columns, idOf, titleOf, path } = resource;
-  const acts = resource.get === undefined ? (resource.acts ?? []) : [];
-  const hasActs = rows.some((row) => actsOf(acts, row, scope).length > 0);
+  const { columns, idOf, titleOf, path = '' } = resource;
+  const hasPage = (row: Row): boolean => resource.get !== undefined && (resource.hasPage?.(row) ?? true);
+  const rowActs = (row: Row): readonly Act<Row>[] => (hasPage(row) ? [] : actsOf(resource.acts ?? [], row, scope));
+  const hasActs = rows.some((row) => rowActs(row).length > 0);
   const titleCell = (row: Row): ReactNode => {
     const cell = columns[0]?.cell(row, scope);
-    return resource.get === undefined ? (
+    return !hasPage(row) ? (
       cell
     ) : (
       <TextLink href={`${path}/${encodeURIComponent(idOf(row))}`}>
@@ -260,7 +299,7 @@ const Rows = <Row,>({ resource, rows, isOld }: RowsProps<Row>) => {
     );
   };
   const buttons = (row: Row): ReactNode => (
-    <ActButtons acts={acts} row={row} of={titleOf(row)} isSmall onDone={() => void again()} />
+    <ActButtons acts={rowActs(row)} row={row} of={titleOf(row)} isSmall onDone={() => void again()} />
   );
   if (isPhone)
     return (
@@ -279,7 +318,7 @@ const Rows = <Row,>({ resource, rows, isOld }: RowsProps<Row>) => {
                   </div>
                 ))}
             </dl>
-            {actsOf(acts, row, scope).length > 0 ? <div className={styles['buttons']}>{buttons(row)}</div> : null}
+            {rowActs(row).length > 0 ? <div className={styles['buttons']}>{buttons(row)}</div> : null}
           </li>
         ))}
       </ul>
@@ -303,7 +342,7 @@ const Rows = <Row,>({ resource, rows, isOld }: RowsProps<Row>) => {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={idOf(row)} className={cx(resource.get !== undefined && styles['link'])}>
+            <tr key={idOf(row)} className={cx(hasPage(row) && styles['link'])}>
               {columns.map(({ name, cell, isEnd }, place) =>
                 place === 0 ? (
                   <th key={name} scope="row">

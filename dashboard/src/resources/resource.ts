@@ -93,6 +93,8 @@ export type Resource<Row> = Readonly<{
   refreshMs?: (rows: readonly Row[]) => number | undefined;
   /** Absent: the thing has no page, and its acts stand in its row. */
   get?: (id: string, scope: Scope, signal: AbortSignal) => Promise<Row>;
+  /** Whether that thing has a page; default: each. The acts of another stand in its row. */
+  hasPage?: (row: Row) => boolean;
   badge?: (row: Row) => ReactNode;
   facts?: (row: Row, scope: Scope) => readonly (readonly [label: string, value: ReactNode] | undefined)[];
   /** Further parts of the page of the thing. */
@@ -116,6 +118,10 @@ export type Resource<Row> = Readonly<{
   /** Acts on the whole list. */
   tools?: readonly Act<undefined>[];
 }>;
+
+/** Things that come whole with another one, as rows. */
+export type RowsOf<Row> = Pick<Resource<Row>, 'many' | 'idOf' | 'titleOf' | 'columns'> &
+  Partial<Pick<Resource<Row>, 'path' | 'get' | 'hasPage' | 'acts'>>;
 
 export const may = ({ team }: Scope, permission: Permission | undefined): boolean =>
   permission === undefined || team.permissions.includes(permission);
