@@ -28,7 +28,7 @@ void t.test('webhooks', { skip: withoutChromium }, async (t) => {
   await t.test('a delivery that failed is read, tried again, and read again', async (t) => {
     await visit(t, { expected: /status of 400/ }, async (page) => {
       await signIn(page, '/app/webhooks');
-      await page.getByRole('heading', { name: 'No Webhooks yet' }).waitFor();
+      await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
       t.same(await violationsEverywhere(page), []);
       await picture(page, 'webhooks-none');
       await page.getByRole('link', { name: 'Add a webhook' }).click();
@@ -68,7 +68,8 @@ void t.test('webhooks', { skip: withoutChromium }, async (t) => {
         await page.getByRole('table').first().waitFor();
       }
       t.ok(posted.length > before, 'the endpoint got it');
-      t.equal(posted.at(-1), posted.at(before - 1), 'the same body');
+      const queued = posted.filter((body) => body.includes('"event":"email.queued"'));
+      t.ok(queued.length > 1 && new Set(queued).size === 1, 'the same body');
       await page.getByRole('button', { name: 'Show the events' }).click();
       await page
         .getByRole('table', { name: 'events' })

@@ -181,7 +181,7 @@ const SetUpFactor = () => {
   const [prepared, setPrepared] = useState<PrepareSecondFactorResponse>();
   const acts: readonly Act<undefined>[] = [
     {
-      label: 'Set it up',
+      label: 'Set up a second factor',
       ask: () => ({ title: 'Set up a second factor', text: <p>You need an authenticator app on your phone.</p> }),
       fields: () => [password],
       run: async (_row, values) => {

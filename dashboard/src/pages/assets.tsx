@@ -47,7 +47,7 @@ const More = ({ row, scope }: Readonly<{ row: Asset; scope: Scope }>) =>
   ) : null;
 
 export default resourcePages<Asset>({
-  path: '/assets',
+  path: '/gallery',
   one: 'asset',
   many: 'Assets',
   needs: 'templates:read',
@@ -90,7 +90,7 @@ export default resourcePages<Asset>({
     run: async (values, { teamId }) => {
       const body = fileForm(values) as unknown as CreateAssetData['body'];
       const { id, filename } = await create({ body }, { teamId });
-      return { say: `${filename} is in the gallery.`, open: `/assets/${id}` };
+      return { say: `${filename} is in the gallery.`, open: `/gallery/${id}` };
     },
   },
   acts: [

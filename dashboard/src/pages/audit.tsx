@@ -56,7 +56,7 @@ export default resourcePages<Entry>({
   one: 'entry',
   many: 'Audit log',
   needs: 'audit:read',
-  about: 'Who did what, and when: sign-ins, keys, people, settings, and reads of emails. Nobody can change it unseen.',
+  about: 'Who did what, and when: sign-ins, keys, people, settings, and reads of emails. No change of it goes unseen.',
   first: 'Sign-ins, keys, changes of people and settings, and reads of emails stand here as they are made.',
   idOf: ({ id }) => id,
   titleOf: ({ action }) => action,

@@ -55,7 +55,7 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
         load: () => import('./suppressions'),
       },
       {
-        path: 'assets',
+        path: 'gallery',
         title: 'Assets',
         icon: <PictureIcon />,
         needs: 'templates:read',

@@ -182,6 +182,10 @@ export const ResourceList = <Row,>({ resource }: Readonly<{ resource: Resource<R
   return <Found resource={resource} list={list} rows={rows} isFiltered={false} button={null} />;
 };
 
+/** A name inside of a sentence: one that begins like API keeps its capitals. */
+const inSentence = (name: string): string =>
+  /^[A-Z][a-z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : name;
+
 type FoundProps<Row> = Readonly<{
   resource: Resource<Row>;
   list: ReturnType<typeof useList<Row>>['list'];
@@ -203,7 +207,7 @@ const Found = <Row,>({ resource, list, rows, isFiltered, button }: FoundProps<Ro
     return isFiltered ? (
       <State title={`No ${resource.one} matches`} act={<ButtonLink href={path}>Clear the filters</ButtonLink>} />
     ) : (
-      <State title={`No ${many} yet`} act={button}>
+      <State title={`No ${inSentence(many)} yet`} act={button}>
         <p>{resource.first ?? resource.about}</p>
       </State>
     );

@@ -1,0 +1,90 @@
+/** Every operation of the API is used by the dashboard, or a line says why it is not. */
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Operations without a page, with the reason. */
+const elsewhere: readonly (readonly [reason: string, operations: readonly string[]])[] = [
+  [
+    'programs send by the API; the page of one email sends again',
+    ['sendEmail', 'sendEmails', 'sendBulk', 'resendEmail'],
+  ],
+  [
+    'an email is changed on its own page',
+    ['rescheduleEmail', 'retryEmails', 'deleteEmails', 'retryEmail', 'cancelEmail', 'deleteEmail'],
+  ],
+  [
+    'an email is read on its own page',
+    ['getEmail', 'getEmailTimeline', 'getEmailContent', 'getEmailSource', 'getEmailAttachment', 'getRecipient'],
+  ],
+  [
+    'templates, documents and blocks are files of programs: `sealpost template import` and the API keep them',
+    [
+      ...['listTemplates', 'createTemplate', 'getTemplate', 'updateTemplate', 'deleteTemplate', 'importTemplate'],
+      ...['listTemplateVersions', 'getTemplateVersion', 'restoreTemplateVersion', 'restoreTemplate', 'publishTemplate'],
+      ...['listAttachmentTemplates', 'createAttachmentTemplate', 'getAttachmentTemplate', 'updateAttachmentTemplate'],
+      ...['deleteAttachmentTemplate', 'importAttachmentTemplate', 'listAttachmentTemplateVersions'],
+      ...['getAttachmentTemplateVersion', 'restoreAttachmentTemplateVersion', 'restoreAttachmentTemplate'],
+      ...['publishAttachmentTemplate', 'listBlocks', 'createBlock', 'getBlock', 'updateBlock', 'deleteBlock'],
+      ...['importBlock', 'listBlockVersions', 'getBlockVersion', 'restoreBlockVersion', 'restoreBlock', 'publishBlock'],
+      ...['blockUsage', 'blockImpact', 'previewUnsavedTemplate', 'previewUnsavedAttachmentTemplate'],
+      ...['previewUnsavedBlock', 'makePreviewLink', 'makeDocumentPreviewLink', 'showTemplate', 'previewTemplate'],
+      ...['previewAttachmentTemplate', 'previewAttachmentTemplateWith', 'sendTestEmail', 'testTemplate'],
+    ],
+  ],
+  [
+    'figures are read by programs',
+    [
+      ...['getAnalyticsOverview', 'getAnalyticsTimeSeries', 'listTemplateAnalytics', 'listTagAnalytics'],
+      ...['listDomainAnalytics', 'getDashboardSummary', 'queueStats'],
+    ],
+  ],
+  [
+    'the page /account registers people and follows the links of mails',
+    [
+      ...['register', 'signInByLink', 'verifyAddress', 'resetPassword', 'changeAddress', 'resendVerification'],
+      ...['forgotPassword', 'acceptInvitation'],
+    ],
+  ],
+  ['the client refreshes a session by itself', ['refresh']],
+  ['machines ask for them', ['readJsonWebKeys', 'live', 'ready', 'reportFeedback', 'recordProviderEvents']],
+  [
+    'the page /mailbox shows the mailbox',
+    [...['listMailboxMessages', 'clearMailbox', 'getMailboxMessage', 'getMailboxSource', 'getMailboxAttachment']],
+  ],
+];
+
+type Description = Readonly<{ paths: Readonly<Record<string, Readonly<Record<string, { operationId?: string }>>>> }>;
+
+void t.test('every operation has a page or a line of exemption', async (t) => {
+  const text = execFileSync(process.execPath, [join(root, 'bin/sealpost.js'), 'openapi'], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const { paths } = JSON.parse(text) as Description;
+  const operations = Object.values(paths).flatMap((path) =>
+    Object.values(path).flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])),
+  );
+  t.ok(operations.length > 150, 'the description has the operations of the API');
+  const sources = globSync('dashboard/src/**/*.{ts,tsx}', { cwd: root }).map((name) =>
+    readFileSync(join(root, name), 'utf8'),
+  );
+  const used = new Set(
+    sources.flatMap((source) =>
+      [...source.matchAll(/import type \{([^}]*)\} from '#api'/g)].flatMap(([, names = '']) =>
+        [...names.matchAll(/\b(\w+)Data\b/g)].map(([, name = '']) => name.toLowerCase()),
+      ),
+    ),
+  );
+  t.ok(used.size > 80, 'the dashboard names the operations that it uses');
+  const exempt = new Set(elsewhere.flatMap(([, names]) => names));
+  t.same(
+    operations.filter((name) => !used.has(name.toLowerCase()) && !exempt.has(name)),
+    [],
+    'an operation without a page: give it one, or a line of exemption',
+  );
+});
