@@ -51,7 +51,10 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
     ],
   ],
   ['the client refreshes a session by itself', ['refresh']],
-  ['machines ask for them', ['readJsonWebKeys', 'live', 'ready', 'reportFeedback', 'recordProviderEvents']],
+  [
+    'machines and the operator ask for them',
+    ['getSystem', 'followChanges', 'readJsonWebKeys', 'live', 'ready', 'reportFeedback', 'recordProviderEvents'],
+  ],
   [
     'the page /mailbox shows the mailbox',
     [...['listMailboxMessages', 'clearMailbox', 'getMailboxMessage', 'getMailboxSource', 'getMailboxAttachment']],
