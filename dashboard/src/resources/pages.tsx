@@ -315,10 +315,12 @@ export const Rows = <Row,>({ resource, rows, isOld = false }: RowsProps<Row>) =>
               {columns
                 .slice(1)
                 .filter(({ isWide }) => isWide !== true)
-                .map(({ name, cell }) => (
+                .map(({ name, cell }) => [name, cell(row, scope)] as const)
+                .filter(([, value]) => value !== '')
+                .map(([name, value]) => (
                   <div key={name}>
                     <dt>{name}</dt>
-                    <dd>{cell(row, scope)}</dd>
+                    <dd>{value}</dd>
                   </div>
                 ))}
             </dl>
