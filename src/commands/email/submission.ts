@@ -47,21 +47,21 @@ export const submitEmail = async (
     return { body: await accept(deps, caller, id, order), replayed: false };
   }
   const named = { caller, messageId: read.messageId, to };
-  const [today, yesterday] = [0, 1].map((daysAgo) => idFor(deps, named, daysAgo));
+  const [today, yesterday] = idsFor(deps, named);
   // A mail that is sent again has the sender and the subject of the first; another may have its Message-ID by mistake.
   const fingerprint = fingerprintOf(deps.keys, { key: '', body: [read.from.email, read.subject] });
-  const { answer, joined } = await deps.joinSends(today!, fingerprint, async () => {
-    for (const id of [yesterday!, today!]) {
+  const { answer, joined } = await deps.joinSends(today, fingerprint, async () => {
+    for (const id of [yesterday, today]) {
       const earlier = await acceptedWithin(deps, id);
       if (earlier !== undefined) return again(id, earlier, fingerprint);
     }
     try {
-      return { body: await accept(deps, caller, today!, order, fingerprint), replayed: false };
+      return { body: await accept(deps, caller, today, order, fingerprint), replayed: false };
     } catch (fault) {
       // Another process has accepted it meanwhile.
-      const earlier = fault instanceof WrongExpectedRevision ? await acceptedWithin(deps, today!) : undefined;
+      const earlier = fault instanceof WrongExpectedRevision ? await acceptedWithin(deps, today) : undefined;
       if (earlier === undefined) throw fault;
-      return again(today!, earlier, fingerprint);
+      return again(today, earlier, fingerprint);
     }
   });
   return joined ? { ...answer, replayed: true } : answer;
@@ -69,12 +69,14 @@ export const submitEmail = async (
 
 type Named = Readonly<{ caller: Caller; messageId: string; to: readonly string[] }>;
 
-/** The id of the email with that Message-ID from that key to those recipients, accepted on a day (UTC). */
-const idFor = ({ keys, clock }: EmailNeeds, { caller, messageId, to }: Named, daysAgo: number): EmailId => {
-  const day = Math.floor(clock.now() / DAY_MS) - daysAgo;
-  const recipients = [...new Set(to.map((address) => address.toLowerCase()))].sort();
-  const parts = [caller.teamId, isTest(caller) ? 'SMTP (test)' : 'SMTP', caller.actor, messageId, recipients, day];
-  return emailIdOfFingerprint(keys.fingerprint('email id', JSON.stringify(parts)));
+/** The ids of the email with that Message-ID from that key to those recipients, accepted today or yesterday (UTC). */
+const idsFor = ({ keys, clock }: EmailNeeds, { caller, messageId, to }: Named): readonly [EmailId, EmailId] => {
+  const today = Math.floor(clock.now() / DAY_MS);
+  const recipients = to.length === 1 ? [to[0]!.toLowerCase()] : [...new Set(to.map((one) => one.toLowerCase()))].sort();
+  const parts = [caller.teamId, isTest(caller) ? 'SMTP (test)' : 'SMTP', caller.actor, messageId, recipients];
+  const text = JSON.stringify(parts).slice(0, -1);
+  const of = (day: number): EmailId => emailIdOfFingerprint(keys.fingerprint('email id', `${text},${day}]`));
+  return [of(today), of(today - 1)];
 };
 
 const acceptedWithin = async (deps: EmailNeeds, id: EmailId): Promise<EmailAccepted | undefined> => {

@@ -74,18 +74,30 @@ export const bodyStartOf = (raw: Buffer, start = 0, end = raw.length): number =>
 
 type Counts = { parts: number; lines: number };
 
-/** In: a message with CRLF line ends. Throws VALIDATION_ERROR where it has too many parts, or too many within others. */
-export const partsOf = (raw: Buffer): MessagePart =>
-  partAt(raw, { start: 0, end: raw.length }, 0, { parts: 0, lines: 0 });
+/**
+ * In: a message with CRLF line ends; its fields, where they were read before. Throws VALIDATION_ERROR where it has too
+ * many parts, or too many within others.
+ */
+export const partsOf = (raw: Buffer, known?: readonly Field[]): MessagePart =>
+  partAt(raw, { start: 0, end: raw.length }, 0, { parts: 0, lines: 0 }, known);
 
 type Range = Readonly<{ start: number; end: number }>;
 
-const partAt = (raw: Buffer, { start, end }: Range, depth: number, counts: Counts): MessagePart => {
+const partAt = (
+  raw: Buffer,
+  { start, end }: Range,
+  depth: number,
+  counts: Counts,
+  known?: readonly Field[],
+): MessagePart => {
   counts.parts += 1;
   if (depth > DEPTH_MAX) throw tooComplex(`has parts within parts, more than ${DEPTH_MAX} deep`);
   if (counts.parts > PARTS_MAX) throw tooComplex(`has more than ${PARTS_MAX} parts`);
   const bodyStart = bodyStartOf(raw, start, end);
-  const fields = fieldsOf(raw.toString('latin1', start, Math.min(bodyStart, start + PART_HEAD_BYTES_MAX)));
+  const fields =
+    known !== undefined && bodyStart - start <= PART_HEAD_BYTES_MAX
+      ? known
+      : fieldsOf(raw.toString('latin1', start, Math.min(bodyStart, start + PART_HEAD_BYTES_MAX)));
   const find = (lower: string): string => {
     const field = fields.find((one) => one.lower === lower);
     return field === undefined ? '' : valueOf(field);
@@ -147,15 +159,22 @@ const PARAMETER = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]*))/g;
 
 type Parameters = Readonly<{ value: string; parameters: ReadonlyMap<string, string> }>;
 
+/** A name with the place of a piece, and with the mark of an encoded value (RFC 2231, sections 3 and 4). */
+const EXTENDED = /^(.*?)(?:\*(\d{1,2}))?(\*)?$/;
+
+const NO_PARAMETERS: Parameters['parameters'] = new Map();
+
 /** A structured value: what stands before the first semicolon in lower case, and its parameters (also RFC 2231). */
 const parametersOf = (text: string): Parameters => {
   const end = text.indexOf(';');
-  const value = (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
+  if (end < 0) return { value: text.trim().toLowerCase(), parameters: NO_PARAMETERS };
+  const value = text.slice(0, end).trim().toLowerCase();
   const parameters = new Map<string, string>();
   const pieces = new Map<string, string[]>();
   for (const [, name = '', quoted, bare] of text.matchAll(PARAMETER)) {
     const given = quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
-    const [, base = '', place, isExtended] = /^(.*?)(?:\*(\d{1,2}))?(\*)?$/.exec(name.toLowerCase()) ?? [];
+    const lower = name.toLowerCase();
+    const [, base = '', place, isExtended] = (lower.includes('*') && EXTENDED.exec(lower)) || ['', lower];
     if (place === undefined && isExtended === undefined) {
       if (!parameters.has(base)) parameters.set(base, given);
       continue;

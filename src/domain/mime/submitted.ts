@@ -144,7 +144,7 @@ export const readSubmitted = (
     refuse('The header section', `has ${bodyStart} bytes; at most ${HEAD_BYTES_MAX} are allowed`);
   const given = fieldsOf(raw.toString('latin1', 0, bodyStart).replace(/(?:\r\n)+$/, ''));
   assertFields(given, allowsHeader);
-  const whole = partsOf(raw);
+  const whole = partsOf(raw, given);
   const instructions = instructionsIn(given, limits);
   const kept = given.filter(({ lower }) => !TAKEN_OUT.has(lower) && !lower.startsWith(PREFIX)).map(inAscii);
   const find = (lower: string): Field | undefined => kept.find((field) => field.lower === lower);
