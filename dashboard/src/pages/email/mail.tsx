@@ -294,7 +294,7 @@ const Variables = ({ email: { archived, confidential, metadata } }: Readonly<{ e
 
 const Values = ({ title, values }: Readonly<{ title: string; values: object }>) => (
   <section>
-    <h3 className={styles['heading']}>{title}</h3>
+    <h2 className={styles['heading']}>{title}</h2>
     <Text text={JSON.stringify(values, null, 2)} none="" />
   </section>
 );
@@ -391,7 +391,12 @@ const AttachedFile = ({
         </span>
         <span className={styles['row']}>
           {view === undefined ? null : (
-            <Button isSmall isPending={isBusy} aria-label={`Show ${name}`} onPress={() => void run(show)}>
+            <Button
+              isSmall
+              isPending={isBusy}
+              aria-label={`${view === 'pdf' ? 'Open' : 'Show'} ${name}`}
+              onPress={() => void run(show)}
+            >
               {view === 'pdf' ? 'Open' : 'Show'}
             </Button>
           )}
