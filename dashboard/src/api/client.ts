@@ -102,8 +102,8 @@ const sendInSession = async (method: Method, data: Operation, options: Options):
   const first = await send(method, data, options);
   if (first.status !== 401) return first;
   if (!isInSession) {
-    // Another tab signed out.
-    if (!data.url.startsWith('/api/auth/')) sessionEnded();
+    // Another tab signed out, and nobody has signed in since the call began.
+    if (!data.url.startsWith('/api/auth/') && !isSignedIn()) sessionEnded();
     return first;
   }
   switch (await refreshSession()) {

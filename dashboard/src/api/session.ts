@@ -41,7 +41,9 @@ export const refreshSession = async (): Promise<Refreshed> => {
       method: 'POST',
       headers: { 'x-csrf-token': token },
     }).catch(() => undefined);
-    if (response?.status === 401 || response?.status === 403) return 'ended';
+    // After a sign-in meanwhile, the answer is about the session before.
+    const isOfNow = csrfToken() === undefined || csrfToken() === token;
+    if (response?.status === 401 || response?.status === 403) return isOfNow ? 'ended' : 'refreshed';
     if (response?.ok !== true) return 'unknown';
     noteExpiry(((await response.json()) as Readonly<{ expiresIn: number }>).expiresIn);
     return 'refreshed';

@@ -73,10 +73,12 @@ const openFollower = (teamId: string): Follower => {
   const lead = async (): Promise<void> => {
     isLeader = true;
     while (!end.signal.aborted) {
-      await stream(teamId, lastId, end.signal, tell);
+      const why = await stream(teamId, lastId, end.signal, tell);
       tell({ kind: 'state', isLive: false });
-      if (!end.signal.aborted) await pause(OPEN_AGAIN_MS, end.signal);
-      if (!end.signal.aborted && (await refreshSession()) === 'ended') return sessionEnded();
+      if (why === 'closed') await pause(OPEN_AGAIN_MS, end.signal);
+      if (end.signal.aborted) return;
+      if ((await refreshSession()) === 'ended') return sessionEnded();
+      if (why === 'no-access') await pause(OPEN_AGAIN_MS, end.signal);
     }
   };
   if ('locks' in navigator) navigator.locks.request(channel.name, { signal: end.signal }, lead).catch(() => undefined);
@@ -97,17 +99,17 @@ const stream = (
   lastEventId: string,
   signal: AbortSignal,
   tell: (event: LiveEvent, id?: string) => void,
-): Promise<void> =>
+): Promise<'closed' | 'no-access'> =>
   new Promise((resolve) => {
     const address = new URL('api/stream', serviceUrl);
     const query = { team: teamId, topics: TOPICS, ...(lastEventId === '' ? {} : { lastEventId }) };
     address.search = new URLSearchParams(query).toString();
     const source = new EventSource(address);
-    const close = (): void => {
+    const close = (why: 'closed' | 'no-access' = 'closed'): void => {
       source.close();
-      resolve();
+      resolve(why);
     };
-    signal.addEventListener('abort', close, { once: true });
+    signal.addEventListener('abort', () => close(), { once: true });
     source.addEventListener('error', () => {
       if (source.readyState === EventSource.CLOSED) close();
       else tell({ kind: 'state', isLive: false });
@@ -124,7 +126,7 @@ const stream = (
       tell({ kind: 'changes', changes: JSON.parse(data) as FollowChangesResponse }, id),
     );
     source.addEventListener('end', ({ data }: MessageEvent<string>) => {
-      if ((JSON.parse(data) as Readonly<{ reason: string }>).reason === 'no-access') close();
+      if ((JSON.parse(data) as Readonly<{ reason: string }>).reason === 'no-access') close('no-access');
     });
   });
 
