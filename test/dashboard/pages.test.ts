@@ -110,7 +110,7 @@ void t.test('the pages of the registry', { skip: withoutChromium }, async (t) =>
           t.equal(await navigation.getByRole('link', { name, exact: true }).count(), may ? 1 : 0, `${role}: ${path}`);
         }
         await navigation.getByRole('link', { name: 'Members' }).click();
-        await page.getByRole('row', { name: /Olga/ }).waitFor();
+        await page.getByRole('row', { name: /olga@example/ }).waitFor();
         const invites = (permissionsOfRole[role] as readonly string[]).includes('members:manage');
         t.equal(await page.getByRole('link', { name: 'Invite somebody' }).count(), invites ? 1 : 0);
         t.equal(await page.getByRole('button', { name: 'Remove: Olga' }).count(), 0, 'nobody removes those above them');

@@ -79,6 +79,7 @@ export const onlyInAll: readonly Left[] = [
       'adapters/render/excel/libreoffice',
       'adapters/render/excel/looks',
       'adapters/render/golden-pictures',
+      'dashboard/acts',
       'dashboard/emails',
       'dashboard/prefix',
       'dashboard/keys',

@@ -192,7 +192,9 @@ export const FieldRow = ({ field, value, fault, isFilter = false, onChange }: Fi
     <div className={styles['field']}>
       <label htmlFor={id}>
         {field.label}
-        {field.isRequired === true || isFilter ? null : <span className={styles['optional']}>optional</span>}
+        {field.isRequired === true || field.kind === 'select' || isFilter ? null : (
+          <span className={styles['optional']}>optional</span>
+        )}
       </label>
       {controlOf(field, value, onChange, {
         id,
