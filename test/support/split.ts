@@ -84,6 +84,7 @@ export const onlyInAll: readonly Left[] = [
       'dashboard/prefix',
       'dashboard/keys',
       'dashboard/pages',
+      'dashboard/email',
       'dashboard/sign-in',
       'dashboard/start',
       'dashboard/webhooks',
