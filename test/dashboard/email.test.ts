@@ -174,7 +174,7 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
 
   await t.test('a mail that is looked at is not opened, and asks nobody', async (t) => {
     const ids: string[] = [];
-    for (let n = 0; n < 20; n += 1)
+    for (let n = 0; n < 12; n += 1)
       ids.push(
         await send(app, `Looked at ${n}`, 'success@simulator.sealpost', {
           tracking: { opens: true, clicks: true },
@@ -195,8 +195,11 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
       }
     });
     for (const id of ids) t.match(await app.email(id), { openedAt: null, clickedAt: null });
-    t.equal((await timesOf('email.read')) - readBefore, 20);
-    t.equal((await timesOf('email.content_read')) - contentBefore, 20);
+    await eventually('the reads are written', async () =>
+      (await timesOf('email.content_read')) - contentBefore >= 12 ? true : undefined,
+    );
+    t.equal((await timesOf('email.read')) - readBefore, 12);
+    t.equal((await timesOf('email.content_read')) - contentBefore, 12);
   });
 
   await t.test('hostile mails run nothing, load nothing, and break no layout', async (t) => {
