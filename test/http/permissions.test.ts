@@ -32,7 +32,7 @@ const isPersonal = (path: string): boolean =>
 
 type Expected = readonly [token: string | undefined, ...ends: (readonly [number, string?])[]];
 
-/** Where the table forbids. A command that refuses by itself has an equal expectation, not this one. */
+/** The table forbids the call. A command that refuses by itself has an equal expectation, not this one. */
 const FORBIDDEN = [403, 'FORBIDDEN'] as const;
 
 /** The expected answer for each credential on the things of its own team. */

@@ -18,6 +18,7 @@ export const onlyInAll: readonly Left[] = [
       'adapters/lease/mongodb',
       'adapters/limiter/redis',
       'adapters/mongodb/client',
+      'adapters/processes/processes',
       'adapters/read-models/mongodb',
       'adapters/read-models/mongodb-faults',
       'adapters/read-models/mongodb-search',

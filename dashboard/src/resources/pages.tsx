@@ -111,8 +111,11 @@ const keyOf = <Row,>({ path }: Resource<Row>, { teamId }: Scope) => [path, teamI
 /** Reads lists and things of the resource again, and those of others that show them. */
 export const useAgain = (): (() => Promise<void>) => {
   const client = useQueryClient();
-  return () => client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('/') });
+  return () => client.invalidateQueries({ predicate: isOfResource });
 };
+
+const isOfResource = ({ queryKey }: Readonly<{ queryKey: readonly unknown[] }>): boolean =>
+  String(queryKey[0]).startsWith('/');
 
 const useChosen = <Row,>({ filters = [] }: Resource<Row>): Readonly<Record<string, string>> => {
   const address = useLocation({ select: ({ search }) => search as Readonly<Record<string, string | undefined>> });
@@ -459,13 +462,15 @@ const Thing = <Row,>({
   const { path, many, change, More } = resource;
   const address = `${path}/${encodeURIComponent(resource.idOf(row))}`;
   const mayChange = change !== undefined && may(scope, change.needs ?? resource.needs) && (change.isFor?.(row) ?? true);
+  const key = [...keyOf(resource, scope), 'one', resource.idOf(row)];
+  const forget = useRef((): void => undefined);
+  useEffect(() => () => forget.current(), []);
   const done = (result: Done): void => {
-    if (result.isGone === true) {
-      go(path);
-      // A thing that is gone is not read again.
-      client.removeQueries({ queryKey: [...keyOf(resource, scope), 'one', resource.idOf(row)] });
-    }
-    void again();
+    if (result.isGone !== true) return void again();
+    // This page stands until the list is drawn, and must not read a thing that is gone. The list reads itself.
+    forget.current = () => client.removeQueries({ queryKey: key });
+    void client.invalidateQueries({ predicate: isOfResource, refetchType: 'none' });
+    go(path);
   };
   return (
     <>
