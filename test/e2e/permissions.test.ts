@@ -400,7 +400,7 @@ await t.test('each endpoint lets in whom the table names, and nobody else', asyn
       if (!isAllowed) {
         if (credential.name === 'stranger' && isPersonal) continue;
         const got = await ask(credential, denied);
-        // What the operator reads is of no team.
+        // The operator reads things of no team.
         const expected =
           credential.name === 'stranger' && route.access !== 'system:read'
             ? [404, 'TEAM_NOT_FOUND']
