@@ -26,8 +26,8 @@ export const readEvents = async (url: string, headers: Readonly<Record<string, s
   const read = async (): Promise<void> => {
     let rest = '';
     const decoder = new TextDecoder();
-    for await (const chunk of answer.body!) {
-      const blocks = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n\n');
+    for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+      const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
       rest = blocks.pop()!;
       for (const block of blocks) {
         const fields = new Map<string, string>();
