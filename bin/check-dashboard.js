@@ -7,9 +7,12 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'build/dashboard-api');
 const description = join(folder, 'openapi.json');
+/** Settings of tests are no settings of a service. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SEALPOST_')));
 const run = (file, ...args) =>
   execFileSync(process.execPath, [join(root, file), ...args], {
     cwd: root,
+    env,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
