@@ -396,6 +396,9 @@ void t.test('templates: newest first, found by name, slug and description, gone 
       timeZone: 'UTC',
       createdAt: T0,
       updatedAt: at(2),
+      updatedBy: null,
+      sent30d: 0,
+      lastSentOn: null,
     },
     {
       id: idOf(1),
@@ -413,6 +416,9 @@ void t.test('templates: newest first, found by name, slug and description, gone 
       timeZone: 'UTC',
       createdAt: T0,
       updatedAt: T0,
+      updatedBy: null,
+      sent30d: 0,
+      lastSentOn: null,
     },
   ]);
   t.match(meta, { total: 2, totalIsLowerBound: false });
@@ -475,6 +481,7 @@ void t.test(
         version: 1,
         publishedVersion: 1,
         updatedAt: at(1),
+        updatedBy: null,
       },
       {
         ...common,
@@ -486,6 +493,7 @@ void t.test(
         version: 1,
         publishedVersion: null,
         updatedAt: T0,
+        updatedBy: null,
       },
     ]);
     t.match(meta, { total: 2, totalIsLowerBound: false });
