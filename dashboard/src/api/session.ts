@@ -6,7 +6,7 @@ import { ownPath, values } from './values';
 
 const EXPIRES_AT = 'sealpost.expiresAt';
 
-/** So long before its end an access token is exchanged. */
+/** An access token is exchanged this long before its end. */
 const BEFORE_END_MS = 30_000;
 
 /** The cookie of the session that scripts may read; undefined: nobody is signed in. */

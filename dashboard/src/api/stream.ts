@@ -24,7 +24,7 @@ type Told = Readonly<{ event: LiveEvent; id: string }> | 'hello';
 type Follower = Readonly<{ listeners: Set<Listener>; isLive: () => boolean; close: () => void }>;
 
 const TOPICS = 'emails';
-/** So long a stream is kept for the next page of the tab. */
+/** A stream without a page is kept this long for the next page of the tab. */
 const KEPT_MS = 5_000;
 /** After an answer other than 200 a browser does not connect again by itself. */
 const OPEN_AGAIN_MS = 10_000;
@@ -143,16 +143,19 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     );
   });
 
-/** Calls `heed`, which must not change between renderings, with each event. Out: whether changes are told. */
-export const useLive = (teamId: string, heed: (event: LiveEvent) => void): boolean => {
+/**
+ * Calls `onEvent` with each event; it must stay the same function between renderings. Out: whether the stream tells
+ * changes now.
+ */
+export const useLive = (teamId: string, onEvent: (event: LiveEvent) => void): boolean => {
   const [isLive, setIsLive] = useState(false);
   useEffect(
     () =>
       follow(teamId, (event) => {
         if (event.kind === 'state') setIsLive(event.isLive);
-        heed(event);
+        onEvent(event);
       }),
-    [teamId, heed],
+    [teamId, onEvent],
   );
   return isLive;
 };
