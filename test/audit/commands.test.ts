@@ -305,6 +305,32 @@ void t.test('one person has so many lines a minute, and the rest of them counted
   t.match(entries.at(-1), { action: 'calls.denied', count: 40 });
 });
 
+void t.test('a person who looks through a hundred mails in a minute has an entry for each read', async (t) => {
+  const world = await openWorld();
+  const recording = record(world);
+  const actions = ['email.read', 'email.timeline_read', 'email.content_read'];
+  const open = (n: number): void => {
+    for (const action of actions) recording.recorder.read(call(`user:${USER}`), action, `email:${n}`, true);
+  };
+  for (let n = 0; n < 100; n += 1) open(n);
+  for (let n = 0; n < 60; n += 1)
+    recording.recorder.denied(call(`user:${USER}`), 'GET /api/audit-logs', 'FORBIDDEN', null);
+  await recordedOnce(t, recording, TEAM, 360);
+  const entries = await recording.entries(TEAM);
+  for (const action of actions)
+    t.equal(new Set(entries.filter((entry) => entry.action === action).map(({ target }) => target?.id)).size, 100);
+  t.ok(entries.every(({ count }) => count === 1));
+
+  for (let n = 100; n < 450; n += 1) open(n);
+  await recording.stop();
+  const all = await recording.entries(TEAM);
+  t.equal(all.length, 1_260 + actions.length, 'and beyond 1,200 in a quarter of an hour the reads are counted');
+  t.match(
+    all.slice(-3).map(({ action, count }) => [action, count]),
+    actions.map((action) => [action, 50]),
+  );
+});
+
 void t.test('looking at one thing again makes no entry within a quarter of an hour', async (t) => {
   const world = await openWorld();
   const recording = record(world);

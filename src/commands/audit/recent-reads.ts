@@ -12,7 +12,7 @@ import { monthOf } from '../../domain/access/origins.js';
 import type { Recorded } from '../../domain/events.js';
 import type { EventLog } from '../../event-log/event-log.js';
 
-const QUARTER_HOUR_MS = 15 * 60_000;
+export const QUARTER_HOUR_MS = 15 * 60_000;
 /** Reads in memory. Beyond them the oldest are forgotten, and reading one of those again makes an entry again. */
 const READS_MAX = 50_000;
 

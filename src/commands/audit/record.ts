@@ -12,7 +12,7 @@ import type { Logger } from '../../domain/ports/logger.js';
 import { startOf, versionOf, type Cause, type StreamVersion } from '../../event-log/event-log.js';
 import { boundedCache } from '../../shared/cache.js';
 import { isoTime } from '../../domain/core/time.js';
-import { latestEvents, openRecentReads, readName, type RecentReads } from './recent-reads.js';
+import { latestEvents, openRecentReads, QUARTER_HOUR_MS, readName, type RecentReads } from './recent-reads.js';
 import { auditActorOf, auditScopeOf } from '../../domain/audit/entry.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Worker } from '../../domain/ports/worker.js';
@@ -167,6 +167,11 @@ const WAITING_MAX = 10_000;
 const COUNTS_MAX = 10_000;
 /** Entries of their own that one person may cause within a minute; further ones are counted. */
 const OF_PERSON_MAX = 60;
+/**
+ * Reads with one entry in a quarter of an hour have an allowance of their own, so that a person who looks through mails
+ * has an entry for each. It covers the record, the timeline and the content of 400 mails; further reads are counted.
+ */
+const ONCE_OF_PERSON_MAX = 1_200;
 const AT_ONCE = 100;
 const MINUTE_MS = 60_000;
 const RETRY_AFTER_MS = 1_000;
@@ -175,8 +180,8 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
   const { clock } = deps;
   const reads = openRecentReads();
   const queue = openQueue({ ...deps, reads });
-  const ofPeople = new Map<string, number>();
-  let minute = '';
+  const ofMinute = openAllowance(OF_PERSON_MAX, MINUTE_MS);
+  const onceOfQuarterHour = openAllowance(ONCE_OF_PERSON_MAX, QUARTER_HOUR_MS);
 
   const note = (
     call: AuditedCall,
@@ -186,20 +191,18 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
   ): void => {
     const scope = auditScopeOf('', call);
     if (scope === undefined) return;
-    const at = isoTime(clock.now());
+    const now = clock.now();
+    const at = isoTime(now);
     queue.turnMinute(at);
-    if (queue.minute() !== minute) ofPeople.clear();
-    minute = queue.minute();
     const isPerson = auditActorOf(call.actor).type === 'user';
     const name = isPerson ? nameIn?.(scope) : undefined;
     if (reads.isKnown({ name, at })) return;
-    const written = ofPeople.get(call.actor) ?? 0;
-    if (!isPerson || written >= OF_PERSON_MAX) {
+    const allowance = name === undefined ? ofMinute : onceOfQuarterHour;
+    if (!isPerson || !allowance(call.actor, now)) {
       // The count stands for its entry.
       reads.written({ name, at });
       return queue.count(scope, call, counted);
     }
-    ofPeople.set(call.actor, written + 1);
     // Taken while the request is there.
     const from = call.calledFrom();
     if (queue.add({ scope, call: { ...call, calledFrom: () => from }, at, event: event(at), name }))
@@ -236,6 +239,24 @@ export const openAuditRecorder = (deps: Deps): AuditRecorder => {
   };
 };
 
+/**
+ * Bounds the entries of each actor within a window, which begins at a multiple of its length. Out: takes one; false
+ * where none is left.
+ */
+const openAllowance = (max: number, windowMs: number): ((actor: string, nowMs: number) => boolean) => {
+  const taken = new Map<string, number>();
+  let window = 0;
+  return (actor, nowMs) => {
+    const current = Math.floor(nowMs / windowMs);
+    if (current !== window) taken.clear();
+    window = current;
+    const before = taken.get(actor) ?? 0;
+    if (before >= max) return false;
+    taken.set(actor, before + 1);
+    return true;
+  };
+};
+
 type Queue = Readonly<{
   /** Out: false where there is no room. */
   add: (noted: Noted) => boolean;
@@ -243,7 +264,6 @@ type Queue = Readonly<{
   count: (scope: string, call: AuditedCall, data: CountedData) => void;
   /** Starts a minute; the counts of the one before wait to be written. */
   turnMinute: (at: string) => void;
-  minute: () => string;
   closeCounts: (at: string) => void;
   /** Out: false where a server is away, so that it must be tried again. */
   writeAll: () => Promise<boolean>;
@@ -313,7 +333,6 @@ const openQueue = (deps: QueueDeps): Queue => {
     add,
     count: counts.count,
     turnMinute,
-    minute: () => minute,
     closeCounts,
     writeAll,
     wakeBy: (go) => void (wake = go),
