@@ -2,9 +2,10 @@
  * The session of the browser. Its tokens are in cookies that no script reads; the page knows the CSRF token and when the
  * access token expires, so that it refreshes before a call is refused.
  */
-import { ownPath, values } from './values';
+import { keptName, ownPath, values } from './values';
 
-const EXPIRES_AT = 'sealpost.expiresAt';
+const EXPIRES_AT = keptName('expiresAt');
+const REFRESHING = keptName('refresh');
 
 /** An access token is exchanged this long before its end. */
 const BEFORE_END_MS = 30_000;
@@ -48,7 +49,7 @@ export const refreshSession = async (): Promise<Refreshed> => {
     noteExpiry(((await response.json()) as Readonly<{ expiresIn: number }>).expiresIn);
     return 'refreshed';
   };
-  return 'locks' in navigator ? navigator.locks.request('sealpost-refresh', refresh) : refresh();
+  return 'locks' in navigator ? navigator.locks.request(REFRESHING, refresh) : refresh();
 };
 
 export const forgetSession = (): void => localStorage.removeItem(EXPIRES_AT);

@@ -5,7 +5,7 @@
 import { useEffect, useState } from 'react';
 import type { FollowChangesResponse } from '#api';
 import { refreshSession, sessionEnded } from './session';
-import { serviceUrl } from './values';
+import { keptName, serviceUrl } from './values';
 
 /**
  * `changes`: new items of lists. `reset`: something was missed, so lists are read again. `state`: whether changes are
@@ -49,7 +49,7 @@ const follow = (teamId: string, listener: Listener): (() => void) => {
 
 const openFollower = (teamId: string): Follower => {
   const listeners = new Set<Listener>();
-  const channel = new BroadcastChannel(`sealpost-stream ${serviceUrl.pathname} ${teamId}`);
+  const channel = new BroadcastChannel(keptName(`stream ${teamId}`));
   const end = new AbortController();
   let isLive = false;
   let lastId = '';

@@ -1,8 +1,9 @@
 /** The team that the pages are for: that of the address, else the last chosen one, else the first. */
 import { createContext, useContext } from 'react';
 import type { Team } from './queries';
+import { keptName } from './values';
 
-const CHOSEN = 'sealpost.team';
+const CHOSEN = keptName('team');
 
 /** Undefined: the person is in no team, or not in the one of the address. */
 export const chosenTeam = (teams: readonly Team[], asked: string | undefined): Team | undefined => {

@@ -15,3 +15,9 @@ export const serviceUrl = new URL('../', dashboardUrl);
 
 /** In: a path of the service. Out: the path by which the browser reaches it. */
 export const ownPath = (path: string): string => new URL(path.replace(/^\//, ''), serviceUrl).pathname;
+
+/**
+ * The name under which the browser keeps something of this service: storage, locks and channels are shared by all pages
+ * of an origin, and a proxy may serve other instances below other paths of it.
+ */
+export const keptName = (name: string): string => `sealpost${serviceUrl.pathname}${name}`;

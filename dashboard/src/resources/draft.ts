@@ -2,9 +2,10 @@
  * Contents of a form, kept in this tab until they are sent or given up: a session that ends, a reload or a
  * way back loses nothing. Passwords and files are not kept.
  */
+import { keptName } from '../api/values';
 import type { Field, Values } from './resource';
 
-const PREFIX = 'sealpost.draft:';
+const PREFIX = keptName('draft:');
 
 export type Draft = Readonly<{ kept: Values | undefined; keep: (values: Values) => void; drop: () => void }>;
 

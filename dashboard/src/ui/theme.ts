@@ -1,9 +1,10 @@
 /** Light, dark, or what the system has; kept in the browser. */
+import { keptName } from '../api/values';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-const KEPT = 'sealpost.theme';
+const KEPT = keptName('theme');
 
 export const currentTheme = (): Theme => themes.find((theme) => theme === localStorage.getItem(KEPT)) ?? 'system';
 
