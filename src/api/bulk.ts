@@ -96,6 +96,14 @@ export const SendBulkRequestSchema = Type.Object(
     version,
     from,
     recipients: Type.Array(BulkRecipientSchema, { minItems: 1, maxItems: limits.bulkRecipientsMax }),
+    lines: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1 }), {
+        minItems: 1,
+        maxItems: limits.bulkRecipientsMax,
+        description:
+          'For a caller that read `recipients` from a file: the line of each, in their order. Results, warnings and faults name it',
+      }),
+    ),
     baseVariables: Type.Optional(valuesSchema('Variables for all recipients; at most 100 KB of JSON')),
     ...languageFields,
     attachments: Type.Optional(

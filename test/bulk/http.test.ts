@@ -64,6 +64,8 @@ void t.test('what has another form is told by its whole path', async (t) => {
     [{ attachments: Array.from({ length: 11 }, (_, at) => ({ attachmentTemplateId: `a${at}` })) }, 'attachments'],
     [{ priority: 'urgent' }, 'priority'],
     [{ batchName: '' }, 'batchName'],
+    [{ lines: [2] }, 'lines'],
+    [{ lines: [2, 0] }, 'lines[1]'],
     [{ batchName: 'x'.repeat(256) }, 'batchName'],
     [{ dryRun: 'false' }, 'dryRun'],
     [{ scheduledAt: 'tomorrow' }, 'scheduledAt'],
@@ -85,6 +87,12 @@ void t.test('what has another form is told by its whole path', async (t) => {
       `${field}: ${JSON.stringify(errors)}`,
     );
   }
+});
+
+void t.test('a program that read a file tells its lines', async (t) => {
+  const { calls, post } = await opened(t);
+  t.equal((await post(body({ lines: [2, 9] }))).statusCode, 201);
+  t.same(calls.filter(([name]) => name === 'sendBulk').at(-1)?.[4], [2, 9], 'which the results name');
 });
 
 void t.test('with dryRun the answer is a report, and nothing is sent', async (t) => {

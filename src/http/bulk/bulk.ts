@@ -27,7 +27,7 @@ import { faultWithLines, withLines } from '../../commands/bulk/request.js';
 import { DomainError, invalid } from '../../domain/core/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
-import { canonicalJson } from '../../shared/text.js';
+import { canonicalJson, counted } from '../../shared/text.js';
 import { omitNulls } from '../server/json/omit-nulls.js';
 import { parseJsonBody } from '../server/json/body.js';
 import { uploadSlots, registerUploads } from '../server/upload.js';
@@ -82,6 +82,7 @@ const sendRoute = (app: App, deps: Deps): void => {
       },
       onRequest: [checkIdempotencyKey(deps.limits.idempotencyKeyCharsMax) satisfies Hook, formSlots(deps)],
       preValidation: readRecipientsForm(deps),
+      preHandler: takeLines,
       errorHandler: faultHandler,
       schema: {
         summary: 'Send to many',
@@ -109,6 +110,15 @@ const sendRoute = (app: App, deps: Deps): void => {
       return withFileWarnings(answered(reply, answer), request.recipientFile);
     },
   );
+};
+
+/** A call that tells the lines of its recipients is answered as one with the file. Throws VALIDATION_ERROR. */
+const takeLines = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+  const { lines, recipients } = request.body as SendBulkRequest;
+  if (lines !== undefined && lines.length !== recipients.length)
+    throw invalid('request body', 'lines', `has ${lines.length} lines for ${counted(recipients.length, 'recipient')}`);
+  if (lines !== undefined) request.recipientFile = { lines, warnings: [] };
+  done();
 };
 
 /** Names lines in the warnings, behind those about the file itself. */
@@ -310,7 +320,8 @@ const readRecipientsForm =
     if (form.request === undefined || form.file === undefined) throw wrong(SHAPE);
     const call = fieldOf('request', form.request, limits);
     const columns = form.columns === undefined ? undefined : fieldOf('columns', form.columns, limits);
-    if ('recipients' in call) throw invalid('upload', 'request.recipients', 'stands beside a file; give one of them');
+    for (const name of ['recipients', 'lines'])
+      if (name in call) throw invalid('upload', `request.${name}`, 'stands beside a file; give one of them');
     const checkColumns = request.compileValidationSchema(ColumnsSchema);
     if (columns !== undefined && !checkColumns(columns)) throw validationError(checkColumns.errors ?? [], 'columns');
     const { recipients, ...read } = await commands.recipientsOfFile(callerOf(request), {
