@@ -78,6 +78,20 @@ void t.test('files never change under their names, and come compressed', async (
   t.ok(gunzipSync(gzip.rawPayload).equals(plain.rawPayload));
 });
 
+void t.test('previews have a frame in which styles of mails work, and nothing runs', async (t) => {
+  const { app } = await openServer(t);
+  const policyOf = async (path: string): Promise<string> => {
+    const frame = await app.inject(path);
+    t.match(frame, { statusCode: 200, body: /^<!doctype html><html lang="en">/ }, path);
+    return String(frame.headers['content-security-policy']);
+  };
+  const still = await policyOf('/app/frame');
+  t.match(still, /^default-src 'none'; img-src data:; style-src 'unsafe-inline'; /);
+  t.match(still, /; frame-ancestors 'self'; sandbox allow-same-origin$/);
+  t.notMatch(still, /script/);
+  t.match(await policyOf('/app/frame?pictures=true'), /; img-src data: https: http:; /);
+});
+
 void t.test('what is not there', async (t) => {
   const { app } = await openServer(t);
   const missing = [

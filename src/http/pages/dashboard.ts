@@ -1,6 +1,6 @@
 /**
- * The dashboard at /app: its page, made for each request with the address and the nonce of that request, and the files
- * of its build, which never change under their names. bin/build-dashboard.js makes them.
+ * The dashboard at /app: its page, made for each request with the address and the nonce of that request, the frame of its
+ * previews, and the files of its build, which never change under their names. bin/build-dashboard.js makes them.
  */
 import { readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -56,6 +56,15 @@ export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): voi
   };
 
   app.get('/app', { config, schema }, sendPage);
+  app.get('/app/frame', { config, schema }, async (request, reply) => {
+    const { pictures } = request.query as Readonly<{ pictures?: string }>;
+    return reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', framePolicy(pictures === 'true'))
+      .header('cache-control', 'no-cache')
+      .header('x-robots-tag', 'noindex, nofollow')
+      .send(FRAME);
+  });
   app.get('/app/*', { config, schema }, async (request, reply) => {
     const { '*': path = '' } = request.params as Readonly<{ '*'?: string }>;
     if (!path.startsWith('assets/')) return sendPage(request, reply);
@@ -117,6 +126,19 @@ const policyWith = (nonce: string): string =>
       'frame-src': "'self'",
     },
     { baseUri: "'self'" },
+  );
+
+/**
+ * An empty page into which the dashboard writes the preview of a mail. A frame without an address of its own would have
+ * the policy of the dashboard, which refuses the inline styles of mails.
+ */
+const FRAME = '<!doctype html><html lang="en"><head><title>Preview</title></head><body></body></html>';
+
+/** `pictures`: whether what other hosts have is loaded. */
+const framePolicy = (pictures: boolean): string =>
+  contentPolicy(
+    { 'img-src': pictures ? 'data: https: http:' : 'data:', 'style-src': "'unsafe-inline'", 'font-src': 'data:' },
+    { framedBy: "'self'", sandbox: 'allow-same-origin' },
   );
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
