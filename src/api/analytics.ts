@@ -32,6 +32,15 @@ const filters = {
       description: 'Emails with this tag; not together with `templateId`',
     }),
   ),
+  recipientDomain: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Recipients, not emails, at this mailbox provider: a domain that `GET /api/analytics/domains` lists; not together with `templateId` or `tag`. `opened` and `clicked` are not counted by domain',
+      examples: ['gmail.com'],
+    }),
+  ),
 };
 
 export const OverviewQuerySchema = Type.Object({ ...range, ...filters }, closed);
@@ -48,7 +57,7 @@ export const TimeSeriesQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: `Names of counts, separated by commas: ${emailMilestones.join(', ')}. Default: all`,
+        description: `Names of counts, separated by commas: ${emailMilestones.join(', ')}. Default: all that are counted`,
         examples: ['accepted,sent'],
       }),
     ),
@@ -126,7 +135,7 @@ export const EmailRatesSchema = Type.Object(
 const averageMs = (until: string) =>
   nullable(
     Type.Integer({
-      description: `Milliseconds, on average, ${until}; null where there is none, and for a template or tag`,
+      description: `Milliseconds, on average, ${until}; null where there is none, and for a template, tag or domain`,
     }),
   );
 
@@ -147,7 +156,7 @@ const period = {
 } satisfies TProperties;
 const isLowerBound = Type.Boolean({
   description:
-    'True where there may be more: on some day the template or tag was not among those that are counted by name',
+    'True where there may be more: on some day the template, tag or domain was not among those that are counted by name',
 });
 
 export const AnalyticsPeriodSchema = Type.Object(period, closed);
@@ -164,7 +173,9 @@ export const OverviewSchema = Type.Object(
   closed,
 );
 
-const some = Type.Optional(Type.Integer({ description: 'Absent where `metrics` does not name it' }));
+const some = Type.Optional(
+  Type.Integer({ description: 'Absent where `metrics` does not name it, or where it is not counted by domain' }),
+);
 
 export const TimeSeriesSchema = Type.Object(
   {

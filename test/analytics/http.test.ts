@@ -68,6 +68,29 @@ void t.test('by template or by tag, and not by both', async (t) => {
   );
 });
 
+void t.test('by the mailbox provider of recipients, which has no opens and clicks', async (t) => {
+  const { asked, refused } = await served(t);
+  t.same((await asked('analytics/overview?recipientDomain=GMail.com'))[2], { recipientDomain: 'gmail.com' });
+  const series = await asked('analytics/timeseries?recipientDomain=gmx.de');
+  t.same(series[2], { recipientDomain: 'gmx.de' });
+  t.same((series[1] as Readonly<{ metrics: unknown }>).metrics, [
+    ...['accepted', 'sent', 'delivered', 'bounced', 'complained', 'failed', 'cancelled', 'suppressed'],
+  ]);
+  t.match(
+    await refused('analytics/overview?recipientDomain=kims-own-domain.example'),
+    /^recipientDomain is no mailbox provider whose recipients are counted/,
+  );
+  for (const other of [`templateId=${TEMPLATE_ID}`, 'tag=order'])
+    t.match(
+      await refused(`analytics/overview?recipientDomain=gmail.com&${other}`),
+      new RegExp(`^recipientDomain cannot stand beside \`${other.split('=')[0]}\``),
+    );
+  t.match(
+    await refused('analytics/timeseries?recipientDomain=gmail.com&metrics=sent,opened'),
+    /^metrics cannot name `opened`, which is not counted by domain/,
+  );
+});
+
 void t.test(
   'a time series has the counts and the interval that are asked for, and a bounded number of points',
   async (t) => {

@@ -391,3 +391,37 @@ void t.test('domains of recipients and of senders, with their rates', async (t) 
   t.match(await analyticsDomains(team, 'recipient', { ...asked, page: 2, limit: 1 }), { data: [{ domain: 'gmx.de' }] });
   t.match((await analyticsDomains(other, 'recipient', asked)).data, [{ domain: 'web.de', rates: { bounced: 100 } }]);
 });
+
+void t.test('an overview and a series of the recipients at one provider', async (t) => {
+  const { summaryRowsMax } = defaultLimits;
+  const { analyticsOverview, analyticsTimeSeries } = await analyticsOf(t, [
+    { day: '2030-01-29', end: 'sent', provider: 'gmail.com' },
+    { day: '2030-01-30', end: 'delivered', provider: 'gmail.com', senderDomain: 'shop.example' },
+    { day: '2030-01-31', end: 'bounced', provider: 'gmail.com' },
+    { day: '2030-01-31', end: 'sent', provider: 'gmx.de', senderDomain: 'gmail.com' },
+    { day: '2030-01-31', end: 'sent' },
+    { day: '2030-01-31', end: 'bounced', provider: 'gmail.com', team: OTHER },
+    ...Array.from({ length: summaryRowsMax + 1 }, (_, n) => ({ day: '2030-01-20', senderDomain: `d${n}.example` })),
+  ]);
+  const days = range('2030-01-30', '2030-01-31');
+  const gmail = { recipientDomain: 'gmail.com' };
+  t.match(await analyticsOverview(team, days, gmail), {
+    totals: { accepted: 2, sent: 1, delivered: 1, bounced: 1, ...unseen },
+    rates: { delivered: 100, bounced: 50, ...none },
+    times: { firstAttemptMs: null, sentMs: null, deliveredMs: null },
+    isLowerBound: false,
+    previous: { totals: { accepted: 1, sent: 1 } },
+  });
+  t.match(await analyticsOverview(other, days, gmail), { totals: { accepted: 1, bounced: 1 } });
+  t.match(await analyticsOverview(team, days, { recipientDomain: 'web.de' }), { totals: zero, isLowerBound: false });
+  const asked = { range: days, interval: 'day', metrics: ['accepted', 'sent'] } as const;
+  t.strictSame((await analyticsTimeSeries(team, asked, gmail)).data, [
+    { startDate: '2030-01-30', endDate: '2030-01-30', accepted: 1, sent: 1 },
+    { startDate: '2030-01-31', endDate: '2030-01-31', accepted: 1, sent: 0 },
+  ]);
+  t.match(
+    await analyticsOverview(team, range('2030-01-20', '2030-01-20'), gmail),
+    { totals: zero, isLowerBound: true },
+    'on a day with more domains than are counted by name there may be more',
+  );
+});

@@ -3,7 +3,7 @@
  * which end. Events name these domains outside their sealed part, so that figures survive the keys of emails; a provider
  * with millions of users says nothing of a person. Other domains, which may be those of single people, are not named.
  */
-import type { CountedMilestone } from './milestones.js';
+import { emailMilestones, type CountedMilestone, type EmailMilestone } from './milestones.js';
 import type { RecipientStatus } from './status.js';
 
 /** Domains of providers whose mailboxes are open to everybody. Each has a row of its own on every day. */
@@ -71,6 +71,14 @@ export const providerDomains = [
 
 const provided: ReadonlySet<string> = new Set(providerDomains);
 
+/** In: a domain in small letters. */
+export const isProviderDomain = (domain: string): boolean => provided.has(domain);
+
+/** Milestones of recipients; an open or a click is one of the email. */
+export const domainMilestones: readonly EmailMilestone[] = emailMilestones.filter(
+  (name) => name !== 'opened' && name !== 'clicked',
+);
+
 /**
  * The provider of each recipient, in order; null: the domain is no provider's. In: addresses as emails have them. Out:
  * undefined if no domain is.
@@ -80,7 +88,7 @@ export const providersOf = (
 ): readonly (string | null)[] | undefined => {
   const domains = recipients.map(({ email }) => {
     const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-    return provided.has(domain) ? domain : null;
+    return isProviderDomain(domain) ? domain : null;
   });
   return domains.every((domain) => domain === null) ? undefined : domains;
 };

@@ -16,6 +16,7 @@ import {
 } from '../../api/analytics.js';
 import { dayNumber, dayOf, dayOfNumber, isoTime } from '../../domain/core/time.js';
 import { emailMilestones, type EmailMilestone } from '../../domain/email/milestones.js';
+import { domainMilestones, isProviderDomain } from '../../domain/email/recipient-domains.js';
 import { invalid } from '../../domain/core/errors.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
 import type { DayRange, RowsAsked, SummaryFilter } from '../../projections/analytics/analytics.js';
@@ -199,25 +200,59 @@ const rangeOf = ({ startDate, endDate }: RangeQuery, now: number, max: number = 
 const seriesRangeOf = (query: TimeSeriesQuery, now: number): DayRange =>
   rangeOf(query, now, (query.interval ?? 'day') === 'day' ? limits.analyticsPointsMax : limits.analyticsDaysMax);
 
-/** Throws VALIDATION_ERROR if both are given: emails are counted by each of them alone. */
-const summaryFilterOf = ({ templateId, tag }: Pick<OverviewQuery, 'templateId' | 'tag'>): SummaryFilter => {
+/**
+ * Throws VALIDATION_ERROR if two are given, for emails are counted by each of them alone, or if the domain is not one
+ * that is counted.
+ */
+const summaryFilterOf = ({
+  templateId,
+  tag,
+  recipientDomain,
+}: Pick<OverviewQuery, 'templateId' | 'tag' | 'recipientDomain'>): SummaryFilter => {
   if (templateId !== undefined && tag !== undefined)
     throw invalid(
       'query',
       'tag',
       'cannot stand beside `templateId`: emails are counted by template and by tag, not by both at once',
     );
+  if (recipientDomain !== undefined) {
+    if (templateId !== undefined || tag !== undefined)
+      throw invalid(
+        'query',
+        'recipientDomain',
+        `cannot stand beside \`${tag === undefined ? 'templateId' : 'tag'}\`: recipients are counted by domain alone`,
+      );
+    const domain = recipientDomain.toLowerCase();
+    if (!isProviderDomain(domain))
+      throw invalid(
+        'query',
+        'recipientDomain',
+        'is no mailbox provider whose recipients are counted, such as gmail.com: the domain of an address can name a person',
+      );
+    return { recipientDomain: domain };
+  }
   return {
     ...(templateId === undefined ? {} : { templateId: templateId.toLowerCase() }),
     ...(tag === undefined ? {} : { tag }),
   };
 };
 
-/** The metrics that the query names; all without it. Throws VALIDATION_ERROR if one is unknown. */
-const metricsOf = ({ metrics }: Pick<TimeSeriesQuery, 'metrics'>): readonly EmailMilestone[] => {
-  if (metrics === undefined) return emailMilestones;
+/**
+ * The metrics that the query names; all that are counted without it. Throws VALIDATION_ERROR if one is unknown, or not
+ * counted by domain.
+ */
+const metricsOf = ({
+  metrics,
+  recipientDomain,
+}: Pick<TimeSeriesQuery, 'metrics' | 'recipientDomain'>): readonly EmailMilestone[] => {
+  const counted: readonly EmailMilestone[] = recipientDomain === undefined ? emailMilestones : domainMilestones;
+  if (metrics === undefined) return counted;
   const named = new Set(metrics.split(','));
-  for (const name of named) if (!(emailMilestones as readonly string[]).includes(name)) throw unknownMetric();
+  for (const name of named) {
+    if (!(emailMilestones as readonly string[]).includes(name)) throw unknownMetric();
+    if (!(counted as readonly string[]).includes(name))
+      throw invalid('query', 'metrics', `cannot name \`${name}\`, which is not counted by domain`);
+  }
   return emailMilestones.filter((name) => named.has(name));
 };
 

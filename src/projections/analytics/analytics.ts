@@ -8,7 +8,7 @@ import {
   besideMilestones,
   type DurationSums,
 } from '../../domain/email/milestones.js';
-import { domainOfRow, type DomainSide } from '../../domain/email/recipient-domains.js';
+import { domainOfRow, domainRow, type DomainSide } from '../../domain/email/recipient-domains.js';
 import type { EmailStatus } from '../../domain/email/status.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { Page } from '../core/pages.js';
@@ -47,8 +47,8 @@ export type AnalyticsQueries = Readonly<{
 /** Days, from the first to the last, both of them included. */
 export type DayRange = { startDate: string; endDate: string; days: number };
 
-/** All emails of a team, or those of one template or with one tag. */
-export type SummaryFilter = Readonly<{ templateId?: string; tag?: string }>;
+/** All emails of a team, those of one template or with one tag, or the recipients at one mailbox provider. */
+export type SummaryFilter = Readonly<{ templateId?: string; tag?: string; recipientDomain?: string }>;
 
 export type RowsAsked = Readonly<{ range: DayRange; sort: EmailMilestone; page: number; limit: number }>;
 
@@ -72,7 +72,7 @@ type Times = { firstAttemptMs: number | null; sentMs: number | null; deliveredMs
 type Period = { range: DayRange; totals: Totals; rates: Rates; times: Times };
 
 type Overview = Period & {
-  /** There may be more: on some day the template or tag was not among those that are counted by name. */
+  /** There may be more: on some day the template, tag or domain was not among those that are counted by name. */
   isLowerBound: boolean;
   /** As many days just before. */
   previous: Period & { isLowerBound: boolean };
@@ -176,8 +176,9 @@ const readDays = async (
   { readModels }: AnalyticsDeps,
   teamId: TeamId,
   range: DayRange,
-  { templateId, tag }: SummaryFilter,
+  { templateId, tag, recipientDomain }: SummaryFilter,
 ): Promise<readonly Day[]> => {
+  if (recipientDomain !== undefined) return readDaysOfDomain(readModels, teamId, range, recipientDomain);
   const found: Day[] = [];
   const name = tag === undefined ? templateId : tagTerm(tag);
   if (name === undefined)
@@ -194,9 +195,23 @@ const readDays = async (
   return found;
 };
 
+const readDaysOfDomain = async (
+  readModels: AnalyticsDeps['readModels'],
+  teamId: TeamId,
+  range: DayRange,
+  recipientDomain: string,
+): Promise<readonly Day[]> => {
+  const found: Day[] = [];
+  for await (const document of summariesOf(readModels, SUMMARIES, teamId, range)) {
+    const { day, domains = {} } = document as DaySummaryDocument;
+    found.push(dayOfName({ day, rows: domains }, domainRow('recipient', recipientDomain)));
+  }
+  return found;
+};
+
 const dayOfTeam = ({ day, counts }: DaySummaryDocument): Day => ({ day, sums: counts, isLowerBound: false });
 
-const dayOfName = ({ day, rows }: DayRowsDocument, name: string): Day => {
+const dayOfName = ({ day, rows }: Pick<DayRowsDocument, 'day' | 'rows'>, name: string): Day => {
   const row = rows[name];
   return { day, sums: row ?? {}, isLowerBound: row === undefined && rows[OTHER] !== undefined };
 };
@@ -417,7 +432,7 @@ const ratesOf = ({
 const percent = (part: number, whole: number): number | null =>
   whole === 0 ? null : Math.round((part / whole) * 10_000) / 100;
 
-/** The average times; null for one template or tag, which have no sums of durations. */
+/** The average times; null for one template, tag or domain, which have no sums of durations. */
 const timesOf = ({ attempted, waitMs, sent, sendMs, delivered, deliverMs }: Sums): Times => ({
   firstAttemptMs: average(waitMs, attempted),
   sentMs: average(sendMs, sent),
