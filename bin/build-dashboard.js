@@ -28,6 +28,8 @@ const hashOf = () => {
   for (const file of [
     ...files.map((name) => join(sources, name)),
     join(root, 'package-lock.json'),
+    // Data of the service that the editor is made of (dashboard/src/templates/service.ts).
+    join(root, 'src/domain/rendering/components.ts'),
     import.meta.filename,
   ])
     if (statSync(file).isFile())

@@ -1,7 +1,7 @@
 // The import rules of .dependency-cruiser.cjs, and what they cannot say: which capabilities have no place in the order, how many small files
 // have a single importer. What is still against a rule stands in .known-imports.json; the list may only shrink, so an entry that is no longer
 // needed fails the check as a new import against a rule does. `--write` writes the list again.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { cruise } from 'dependency-cruiser';
@@ -23,6 +23,18 @@ const isSmall = (module) =>
   !module.source.endsWith('/index.ts') && importers(module).length === 1 && linesOf(module) < SMALL_LINES;
 const small = sources.filter(isSmall).map(({ source }) => source);
 
+/** The dashboard takes of the service what this file names: types, and values of files that need no Node. */
+const FROM_SERVICE = 'dashboard/src/templates/service.ts';
+const PLAIN = ['domain/rendering/components.js'];
+const ofDashboard = globSync('dashboard/src/**/*.{ts,tsx}').flatMap((name) =>
+  [...readFileSync(name, 'utf8').matchAll(/^(import|export)( type)?\b[^;]*?from '(?:\.\.\/)+src\/([^']+)'/gm)]
+    .filter(([, , type, file]) => name !== FROM_SERVICE || (type === undefined && !PLAIN.includes(file)))
+    .map(
+      ([, , , file]) =>
+        `${name} → src/${file}: only ${FROM_SERVICE} imports from src, and values of ${PLAIN.join(', ')} alone`,
+    ),
+);
+
 const known = process.argv.includes('--write') ? undefined : JSON.parse(readFileSync(KNOWN, 'utf8'));
 if (known === undefined)
   writeFileSync(KNOWN, `${JSON.stringify({ againstRules: found, smallWithOneImporterMax: small.length }, null, 2)}\n`);
@@ -32,6 +44,7 @@ const { againstRules, smallWithOneImporterMax } = known ?? {
 };
 
 const faults = [
+  ...ofDashboard,
   ...[
     ...new Set(
       sources
