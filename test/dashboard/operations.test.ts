@@ -52,8 +52,8 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
   ],
   ['the client refreshes a session by itself', ['refresh']],
   [
-    'machines and the operator ask for them',
-    ['getSystem', 'followChanges', 'readJsonWebKeys', 'live', 'ready', 'reportFeedback', 'recordProviderEvents'],
+    'machines ask for them',
+    ['followChanges', 'readJsonWebKeys', 'live', 'ready', 'reportFeedback', 'recordProviderEvents'],
   ],
   [
     'the page /mailbox shows the mailbox',

@@ -94,5 +94,8 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
   },
 ];
 
-/** Pages that the navigation does not name; the menu of the person leads there. */
-export const others: readonly Pick<Entry, 'path' | 'load'>[] = [{ path: 'account', load: () => import('./account') }];
+/** Pages of no team: the menu of the person leads there, and for operators the navigation. */
+export const others: readonly Pick<Entry, 'path' | 'load'>[] = [
+  { path: 'account', load: () => import('./account') },
+  { path: 'system', load: () => import('./system/page') },
+];

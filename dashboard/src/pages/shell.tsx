@@ -11,14 +11,14 @@ import {
   Modal,
   ModalOverlay,
 } from 'react-aria-components';
-import type { LogoutData, LogoutResponse } from '#api';
+import type { GetOwnUserResponse, LogoutData, LogoutResponse } from '#api';
 import { call } from '../api/client';
 import { meQuery, queryClient, type Team, teamsQuery } from '../api/queries';
 import { forgetSession } from '../api/session';
 import { chosenTeam, rememberTeam, TeamProvider } from '../api/team';
 import { ownPath, values } from '../api/values';
 import { cx } from '../ui/cx';
-import { BookIcon, ChevronIcon, CloseIcon, EmailIcon, MailboxIcon, MenuIcon, PersonIcon } from '../ui/icons';
+import { BookIcon, ChevronIcon, CloseIcon, EmailIcon, MailboxIcon, MenuIcon, PersonIcon, PulseIcon } from '../ui/icons';
 import { Menu, MenuItem, sectionClass } from '../ui/menu';
 import { Fault, Loading, State } from '../ui/states';
 import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
@@ -52,10 +52,10 @@ export const Shell = () => {
         Skip to the page
       </button>
       <aside className={styles['side']}>
-        <Navigation teams={teams.data} team={team} who={who} email={me.data.email} />
+        <Navigation teams={teams.data} team={team} who={who} me={me.data} />
       </aside>
       <TopBar>
-        <Navigation teams={teams.data} team={team} who={who} email={me.data.email} />
+        <Navigation teams={teams.data} team={team} who={who} me={me.data} />
       </TopBar>
       <main id="page" className={styles['page']} tabIndex={-1}>
         {team === undefined ? (
@@ -125,10 +125,10 @@ type NavigationProps = Readonly<{
   teams: readonly Team[];
   team: Team | undefined;
   who: string;
-  email: string | null;
+  me: GetOwnUserResponse;
 }>;
 
-const Navigation = ({ teams, team, who, email }: NavigationProps) => (
+const Navigation = ({ teams, team, who, me }: NavigationProps) => (
   <div className={styles['navigation']}>
     <Brand />
     {teams.length === 0 ? null : <TeamSwitcher teams={teams} team={team} />}
@@ -156,6 +156,11 @@ const Navigation = ({ teams, team, who, email }: NavigationProps) => (
             );
           })}
       <ul className={styles['outside']}>
+        {me.operator ? (
+          <NavItem href="/system" icon={<PulseIcon />}>
+            System
+          </NavItem>
+        ) : null}
         {values.hasMailbox ? (
           <NavLink href={ownPath('/mailbox')} icon={<MailboxIcon />}>
             Mailbox
@@ -166,7 +171,7 @@ const Navigation = ({ teams, team, who, email }: NavigationProps) => (
         </NavLink>
       </ul>
     </nav>
-    <AccountMenu who={who} email={email} />
+    <AccountMenu who={who} email={me.email} />
   </div>
 );
 

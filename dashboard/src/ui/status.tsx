@@ -2,7 +2,7 @@
 import { cx } from './cx';
 import styles from './status.module.css';
 
-type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'still';
+export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'still';
 
 const tones: Readonly<Record<string, Tone>> = {
   queued: 'busy',
@@ -32,6 +32,7 @@ const tones: Readonly<Record<string, Tone>> = {
   completed: 'good',
 };
 
-export const StatusBadge = ({ status }: Readonly<{ status: string }>) => (
-  <span className={cx(styles['badge'], styles[tones[status] ?? 'still'])}>{status}</span>
+/** `tone`: default: that of the word. */
+export const StatusBadge = ({ status, tone = tones[status] ?? 'still' }: Readonly<{ status: string; tone?: Tone }>) => (
+  <span className={cx(styles['badge'], styles[tone])}>{status}</span>
 );

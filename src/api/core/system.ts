@@ -34,6 +34,7 @@ const SystemProcessSchema = Type.Object(
     }),
     startedAt: Time,
     uptimeSeconds: Type.Integer({ minimum: 0 }),
+    memoryBytes: Type.Integer({ minimum: 0, description: 'Memory that the process holds (resident set)' }),
     seenAt: Type.String({ format: 'date-time', description: 'When it told this' }),
     status: healthParts.status,
     reasons: healthParts.reasons,

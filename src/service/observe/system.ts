@@ -82,6 +82,7 @@ export const openSystemView = (deps: SystemDeps): SystemView => {
       schema,
       startedAt,
       uptimeSeconds: Math.floor((clock.monotonic() - startedMs) / 1_000),
+      memoryBytes: process.memoryUsage.rss(),
       seenAt: isoTime(clock.now()),
       status,
       reasons: [...reasons],
