@@ -25,8 +25,11 @@ const types = {
 const hashOf = () => {
   const hash = createHash('sha256');
   const files = globSync(['src/**/*', 'index.html', 'package.json', 'tsconfig.json'], { cwd: sources }).sort();
+  // The editor of templates has their schemas, and a new template may begin with a sample.
+  const others = globSync(['schemas/*.json', 'samples/{emails,attachments}/*.json'], { cwd: root }).sort();
   for (const file of [
     ...files.map((name) => join(sources, name)),
+    ...others.map((name) => join(root, name)),
     join(root, 'package-lock.json'),
     // Data of the service that the editor is made of (dashboard/src/templates/service.ts).
     join(root, 'src/domain/rendering/components.ts'),

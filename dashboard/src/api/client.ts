@@ -10,7 +10,8 @@ type Operation = Readonly<{ url: string; path?: unknown; query?: unknown; body?:
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-export type Options = Readonly<{ teamId?: string; signal?: AbortSignal }>;
+/** `ifMatch`: the revision that the thing has to have (RFC 9110, section 13.1.1). */
+export type Options = Readonly<{ teamId?: string; signal?: AbortSignal; ifMatch?: number }>;
 
 /** A refusal of the API, in its words; `status` 0: the service was not reached. */
 export class ApiFault extends Error {
@@ -117,8 +118,9 @@ const sendInSession = async (method: Method, data: Operation, options: Options):
   }
 };
 
-const send = async (method: Method, data: Operation, { teamId, signal }: Options): Promise<Response> => {
+const send = async (method: Method, data: Operation, { teamId, signal, ifMatch }: Options): Promise<Response> => {
   const headers: Record<string, string> = { accept: 'application/json' };
+  if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`;
   if (teamId !== undefined) headers['x-team-id'] = teamId;
   if (method !== 'GET') headers['x-csrf-token'] = csrfToken() ?? '';
   // The browser names the form itself, with its boundary.

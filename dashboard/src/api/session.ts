@@ -54,6 +54,11 @@ export const refreshSession = async (): Promise<Refreshed> => {
 
 export const forgetSession = (): void => localStorage.removeItem(EXPIRES_AT);
 
+/** Takes away what a person wrote and this browser kept, when they sign out. */
+export const forgetKept = (): void => {
+  for (const key of Object.keys(localStorage)) if (key.startsWith(keptName('kept:'))) localStorage.removeItem(key);
+};
+
 let tellEnd: () => void = () => undefined;
 
 /** In: what is done when a call finds that the session has ended. */

@@ -10,6 +10,7 @@ import {
   LogIcon,
   PeopleIcon,
   PictureIcon,
+  SheetIcon,
   StackIcon,
   StopIcon,
 } from '../ui/icons';
@@ -33,6 +34,13 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
   {
     name: 'Sending',
     entries: [
+      {
+        path: 'templates',
+        title: 'Templates',
+        icon: <SheetIcon />,
+        needs: 'templates:read',
+        load: () => import('../templates/templates'),
+      },
       {
         path: 'batches',
         title: 'Bulk sends',

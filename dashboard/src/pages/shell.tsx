@@ -14,7 +14,7 @@ import {
 import type { GetOwnUserResponse, LogoutData, LogoutResponse } from '#api';
 import { call } from '../api/client';
 import { meQuery, queryClient, type Team, teamsQuery } from '../api/queries';
-import { forgetSession } from '../api/session';
+import { forgetKept, forgetSession } from '../api/session';
 import { chosenTeam, rememberTeam, TeamProvider } from '../api/team';
 import { ownPath, values } from '../api/values';
 import { cx } from '../ui/cx';
@@ -237,6 +237,7 @@ const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | nul
   const signOut = async (): Promise<void> => {
     await call<LogoutData, LogoutResponse>('POST', { url: '/api/auth/logout' }).catch(() => undefined);
     forgetSession();
+    forgetKept();
     queryClient.clear();
     await navigate({ to: '/sign-in', search: {} });
   };

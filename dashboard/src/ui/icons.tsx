@@ -77,6 +77,7 @@ export const PeopleIcon = icon(
   </>,
 );
 export const StackIcon = icon(<path d="m8 2.5 6 3-6 3-6-3zM2.5 8.2 8 11l5.5-2.800M2.5 11 8 13.800l5.5-2.8" />);
+export const SheetIcon = icon(<path d="M3 2.500h10v11H3zM3 6h10M7 6v7.500" />);
 export const LogIcon = icon(<path d="M4 2.500h8v11H4zM6 5.500h4M6 8h4M6 10.500h2.5" />);
 export const ChartIcon = icon(<path d="M2.5 13.500h11M4.5 11V8M8 11V3.500M11.5 11V6" />);
 export const PictureIcon = icon(

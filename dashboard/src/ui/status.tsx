@@ -30,6 +30,8 @@ const tones: Readonly<Record<string, Tone>> = {
   missing: 'bad',
   wrong: 'bad',
   completed: 'good',
+  published: 'good',
+  changed: 'busy',
 };
 
 /** `tone`: default: that of the word. */

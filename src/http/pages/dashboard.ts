@@ -113,8 +113,8 @@ const accepts = (header: string | readonly string[] | undefined, encoding: Encod
     });
 
 /**
- * Styles of libraries come with the nonce of the page; everything else is a file of our own. `base-uri`: the page names
- * the path below which a proxy serves it.
+ * Styles of libraries come with the nonce of the page; everything else is a file of our own. A frame shows a PDF that the
+ * page has read (`blob:`). `base-uri`: the page names the path below which a proxy serves it.
  */
 const policyWith = (nonce: string): string =>
   contentPolicy(
@@ -123,7 +123,7 @@ const policyWith = (nonce: string): string =>
       'style-src': `'self' 'nonce-${nonce}'`,
       'img-src': "'self' data:",
       'connect-src': "'self'",
-      'frame-src': "'self'",
+      'frame-src': "'self' blob:",
     },
     { baseUri: "'self'" },
   );

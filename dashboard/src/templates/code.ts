@@ -1,0 +1,284 @@
+/** The JSON editor: CodeMirror with the words of a template. Its styles come with the nonce of the page. */
+import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
+import { json } from '@codemirror/lang-json';
+import { foldAll, HighlightStyle, syntaxHighlighting, unfoldAll } from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { Compartment, EditorState, Transaction } from '@codemirror/state';
+import { EditorView, hoverTooltip, keymap } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { openSearchPanel } from '@codemirror/search';
+import { basicSetup } from 'codemirror';
+import { type Kind, stepsOf } from './content';
+import type { ContentFault } from './draft';
+import { componentAt, type JsonText, plainOf, rangeAt, readJson, typedAt } from './json-text';
+import { explanationAt, namesAt, type Schema, valuesAt } from './suggest';
+
+export type CodeEditor = Readonly<{
+  text: () => string;
+  /** Puts another text in the place of all, as what was not typed here. */
+  replace: (text: string) => void;
+  showFaults: (faults: readonly ContentFault[]) => void;
+  goTo: (path: string) => void;
+  showComponent: (id: string) => void;
+  format: () => void;
+  find: () => void;
+  fold: (isFolded: boolean) => void;
+  close: () => void;
+}>;
+
+type Options = Readonly<{ text: string; isReadOnly: boolean; kind: Kind; onText: (text: string) => void }>;
+
+/** Each is a file of its own, read when the first word is completed or explained. */
+const schemas: Readonly<Record<Kind, () => Promise<Readonly<{ default: string }>>>> = {
+  email: () => import('../../../schemas/email-template.json?raw'),
+  attachment: () => import('../../../schemas/attachment-template.json?raw'),
+  block: () => import('../../../schemas/block-template.json?raw'),
+};
+
+const known = new Map<Kind, Promise<Schema>>();
+
+const schemaOf = (kind: Kind): Promise<Schema> => {
+  const schema =
+    known.get(kind) ??
+    schemas[kind]().then(
+      ({ default: text }) => JSON.parse(text) as Schema,
+      (fault: unknown) => {
+        known.delete(kind);
+        throw fault;
+      },
+    );
+  known.set(kind, schema);
+  return schema;
+};
+
+/** Colours are those of the page, so that they follow its theme. */
+const theme = EditorView.theme({
+  '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '12.5px' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
+  '.cm-content': { caretColor: 'var(--ink)' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': { backgroundColor: 'var(--ground)', color: 'var(--soft)', borderRight: '1px solid var(--line)' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--raised)' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': {
+    backgroundColor: 'light-dark(#cfe0ff, #2c4470) !important',
+  },
+  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px' },
+  '.cm-tooltip, .cm-panels': {
+    backgroundColor: 'var(--ground)',
+    color: 'var(--ink)',
+    border: '1px solid var(--line-strong)',
+  },
+  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--accent-fill)', color: '#ffffff' },
+  '.cm-completionDetail': { marginInlineStart: '10px', color: 'var(--soft)', fontStyle: 'normal' },
+  'li[aria-selected] .cm-completionDetail': { color: '#ffffff' },
+  '.cm-completionInfo': { maxWidth: '320px', padding: '6px 8px' },
+  '.cm-hover': { maxWidth: '420px', padding: '6px 9px' },
+  '.cm-hover code': { color: 'var(--soft)' },
+  '.cm-textfield, .cm-button': {
+    border: '1px solid var(--line-strong)',
+    borderRadius: '4px',
+    background: 'var(--ground)',
+    color: 'var(--ink)',
+  },
+  '.cm-foldPlaceholder': {
+    padding: '0 6px',
+    border: '1px solid var(--line-strong)',
+    background: 'var(--raised)',
+    color: 'var(--ink)',
+  },
+  '.cm-searchMatch': { backgroundColor: 'light-dark(#ffe8a3, #6b5714)' },
+  '.cm-matchingBracket, &.cm-focused .cm-matchingBracket': { backgroundColor: 'light-dark(#d7ead9, #2c4a33)' },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.propertyName, color: 'light-dark(#8a1d17, #ffb0a8)' },
+  { tag: tags.string, color: 'light-dark(#1c5d34, #9bdcb1)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'light-dark(#1f4fb8, #a7c0ff)' },
+]);
+
+/** Opens the editor in an element. Completion and explanations come once the schema was read. */
+export const openCodeEditor = (parent: Element, { text, isReadOnly, kind, onText }: Options): CodeEditor => {
+  let read: Readonly<{ text: string; json: JsonText }> | undefined;
+  const jsonOf = (state: EditorState): JsonText => {
+    const now = state.doc.toString();
+    if (read?.text !== now) read = { text: now, json: readJson(now) };
+    return read.json;
+  };
+  let faults: readonly ContentFault[] = [];
+  let isReplacing = false;
+
+  const complete = async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const before = context.matchBefore(/[\w"$-]+/);
+    if (!context.explicit && before === null) return null;
+    const { root } = jsonOf(context.state);
+    const typed = typedAt(context.state.doc.toString(), root, context.pos);
+    if (typed === undefined) return null;
+    const schema = await schemaOf(kind).catch(() => undefined);
+    if (schema === undefined) return null;
+    const whole = plainOf(root);
+    const { from, to } = typed;
+    if (typed.what === 'value') {
+      const options = valuesAt(schema, typed.steps, whole).map(({ label, info, insert }) => ({
+        ...{ label, apply: insert, type: 'enum' },
+        ...(info === '' ? {} : { info }),
+      }));
+      return options.length === 0 ? null : { from, to, options, filter: true };
+    }
+    const parentNode = typed.around.at(-1);
+    const taken = new Set(
+      parentNode?.kind === 'object'
+        ? parentNode.members.filter(({ keyFrom }) => keyFrom !== from).map(({ key }) => key)
+        : [],
+    );
+    const options = namesAt(schema, typed.steps, whole)
+      .filter(({ label }) => !taken.has(label))
+      .map(({ label, detail, info, insert, isRequired }) => ({
+        ...{ label: `"${label}"`, displayLabel: label, detail, type: 'property', boost: isRequired ? 10 : 0 },
+        ...(info === '' ? {} : { info }),
+        apply: (view: EditorView, _: unknown, start: number, end: number): void => {
+          const added = typed.hasValue ? `"${label}"` : `"${label}": ${insert}`;
+          const isInside = !typed.hasValue && ['""', '{}', '[]'].includes(insert);
+          view.dispatch({
+            changes: { from: start, to: end, insert: added },
+            selection: { anchor: start + added.length - (isInside ? 1 : 0) },
+            userEvent: 'input.complete',
+          });
+        },
+      }));
+    return options.length === 0 ? null : { from, to, options, filter: true };
+  };
+
+  const explain = hoverTooltip(async (view, pos) => {
+    const { root } = jsonOf(view.state);
+    const typed = typedAt(view.state.doc.toString(), root, pos);
+    if (typed === undefined || typed.from === typed.to) return null;
+    const schema = await schemaOf(kind).catch(() => undefined);
+    if (schema === undefined) return null;
+    const name = view.state.sliceDoc(typed.from, typed.to).replace(/^"|"$/g, '');
+    const steps = typed.what === 'name' ? [...typed.steps, name] : typed.steps;
+    const said = explanationAt(schema, steps, plainOf(root));
+    if (said === undefined) return null;
+    return {
+      pos: typed.from,
+      end: typed.to,
+      above: true,
+      create: () => {
+        const dom = document.createElement('div');
+        dom.className = 'cm-hover';
+        dom.append(said.text);
+        if (said.type !== '') {
+          const type = document.createElement('code');
+          type.textContent = `${said.text === '' ? '' : ' '}${said.type}`;
+          dom.append(type);
+        }
+        return { dom };
+      },
+    };
+  });
+
+  const diagnosticsOf = (state: EditorState): readonly Diagnostic[] => {
+    const { root, faults: ofText } = jsonOf(state);
+    const { length } = state.doc;
+    const placed = (from: number, to: number, message: string): Diagnostic => ({
+      from: Math.min(from, length),
+      to: Math.min(Math.max(to, from), length),
+      severity: 'error',
+      message,
+    });
+    // Faults of the service are about the last text that was JSON.
+    if (ofText.length > 0) return ofText.map(({ from, to, message }) => placed(from, to, message));
+    return faults.map(({ path, message }) => {
+      const { from, to } = rangeAt(root, stepsOf(path));
+      return placed(from, to, message);
+    });
+  };
+  const mark = (): void => view.dispatch(setDiagnostics(view.state, [...diagnosticsOf(view.state)]));
+
+  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+  const writable = new Compartment();
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        EditorView.cspNonce.of(nonce),
+        basicSetup,
+        json(),
+        lintGutter(),
+        syntaxHighlighting(colours),
+        theme,
+        autocompletion({ override: [complete], activateOnTyping: true }),
+        explain,
+        writable.of([EditorState.readOnly.of(isReadOnly), EditorView.editable.of(!isReadOnly)]),
+        EditorView.contentAttributes.of({
+          'aria-label': 'The template as JSON',
+          // A text that cannot be edited takes the keyboard only so.
+          ...(isReadOnly ? { tabindex: '0' } : {}),
+        }),
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (docChanged && !isReplacing) onText(state.doc.toString());
+          if (docChanged) queueMicrotask(mark);
+        }),
+        keymap.of([]),
+      ],
+    }),
+  });
+  mark();
+
+  const select = ({ from, to }: Readonly<{ from: number; to: number }>): void => {
+    view.dispatch({
+      selection: { anchor: from, head: to },
+      effects: EditorView.scrollIntoView(from, { y: 'center' }),
+    });
+  };
+  return {
+    text: () => view.state.doc.toString(),
+    replace: (next) => {
+      isReplacing = true;
+      view.dispatch({
+        changes: changeOf(view.state.doc.toString(), next),
+        annotations: Transaction.addToHistory.of(false),
+      });
+      isReplacing = false;
+    },
+    showFaults: (next) => {
+      faults = next;
+      mark();
+    },
+    goTo: (path) => {
+      select(rangeAt(jsonOf(view.state).root, stepsOf(path)));
+      view.focus();
+    },
+    showComponent: (id) => {
+      const place = componentAt(jsonOf(view.state).root, id);
+      const { from, to } = view.state.selection.main;
+      if (place !== undefined && !(from >= place.from && to <= place.to)) select({ from: place.from, to: place.from });
+    },
+    format: () => {
+      const now = view.state.doc.toString();
+      try {
+        const formatted = `${JSON.stringify(JSON.parse(now), null, 2)}\n`;
+        if (formatted !== now) view.dispatch({ changes: changeOf(now, formatted), userEvent: 'input' });
+      } catch {
+        const [first] = jsonOf(view.state).faults;
+        if (first !== undefined) select(first);
+      }
+      view.focus();
+    },
+    find: () => openSearchPanel(view),
+    fold: (isFolded) => {
+      (isFolded ? foldAll : unfoldAll)(view);
+    },
+    close: () => view.destroy(),
+  };
+};
+
+/** The part that is other, so that the place of the reader stays. */
+const changeOf = (now: string, next: string): Readonly<{ from: number; to: number; insert: string }> => {
+  const shorter = Math.min(now.length, next.length);
+  let from = 0;
+  while (from < shorter && now[from] === next[from]) from += 1;
+  let back = 0;
+  while (back < shorter - from && now[now.length - 1 - back] === next[next.length - 1 - back]) back += 1;
+  return { from, to: now.length - back, insert: next.slice(from, next.length - back) };
+};

@@ -1,0 +1,151 @@
+/**
+ * A template while it is written: its content, acts that can be undone, faults, sample data, and how it is saved. All
+ * views of a template read and change it through this.
+ */
+import { useCallback, useMemo, useReducer, useState } from 'react';
+import { ApiFault } from '../api/client';
+import { bodyOfChange, type Content, contentOf, isEqual, type Kind, type Stored } from './content';
+import { apiOf } from './kinds';
+
+export type { Content } from './content';
+
+/** `path`: such as sections[0].components[2].props.text; `id`: the component that it lies in, where it has one. */
+export type ContentFault = Readonly<{ path: string; message: string; code?: string; id?: string }>;
+
+/** Acts with the same `group` within a second are one step of undo. */
+export type ContentAct = Readonly<{ label: string; group?: string }>;
+
+export type SampleData = Readonly<Record<string, unknown>>;
+
+export type Draft = Readonly<{
+  kind: Kind;
+  /** As the service has it, with its revision. */
+  stored: Stored;
+  /** The newest valid JSON. */
+  content: Content;
+  /** One act of the person. */
+  change: (next: Content, act: ContentAct) => void;
+  undo: (() => void) | undefined;
+  redo: (() => void) | undefined;
+  /** Id of the selected component. */
+  selected: string | undefined;
+  select: (id: string | undefined) => void;
+  faults: readonly ContentFault[];
+  /** Sample data of the preview. */
+  variables: SampleData;
+  setVariables: (next: SampleData) => void;
+  isChanged: boolean;
+  isSaving: boolean;
+  /** Saves with the revision that the content began with. Rejects as `refused` says. */
+  save: () => Promise<Stored>;
+  /** Why the last save was refused; `REVISION_MISMATCH`: somebody else has saved meanwhile. */
+  refused: ApiFault | undefined;
+  /** Goes on from what the service has by now; the next save replaces that. The content stays. */
+  rebase: (stored: Stored) => void;
+  /** Shows what the service has in the place of the content, as an act that can be undone. */
+  take: (stored: Stored, act: ContentAct) => void;
+  canWrite: boolean;
+}>;
+
+const STEPS_MAX = 200;
+const ONE_STEP_MS = 1_000;
+
+type History = Readonly<{
+  past: readonly Content[];
+  content: Content;
+  future: readonly Content[];
+  last: Readonly<{ group: string | undefined; at: number }>;
+}>;
+
+type HistoryAct =
+  | Readonly<{ kind: 'change'; next: Content; group: string | undefined; at: number }>
+  | Readonly<{ kind: 'undo' | 'redo' }>;
+
+const NO_STEP = { group: undefined, at: 0 };
+
+const begin = (content: Content): History => ({ past: [], content, future: [], last: NO_STEP });
+
+const step = (history: History, act: HistoryAct): History => {
+  const { past, content, future, last } = history;
+  if (act.kind === 'change') {
+    if (isEqual(act.next, content)) return history;
+    const isSame = act.group !== undefined && act.group === last.group && act.at - last.at < ONE_STEP_MS;
+    return {
+      past: isSame ? past : [...past, content].slice(-STEPS_MAX),
+      content: act.next,
+      future: [],
+      last: { group: act.group, at: act.at },
+    };
+  }
+  const isUndo = act.kind === 'undo';
+  const next = isUndo ? past.at(-1) : future[0];
+  if (next === undefined) return history;
+  return isUndo
+    ? { past: past.slice(0, -1), content: next, future: [content, ...future], last: NO_STEP }
+    : { past: [...past, content], content: next, future: future.slice(1), last: NO_STEP };
+};
+
+type DraftOptions = Readonly<{
+  kind: Kind;
+  teamId: string;
+  stored: Stored;
+  canWrite: boolean;
+  variables: SampleData;
+  setVariables: (next: SampleData) => void;
+  /** Gets what the service answered to a save. */
+  onSaved: (stored: Stored) => void;
+}>;
+
+/** A draft of the page without `faults`, which its preview finds. */
+export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
+  const { kind, teamId, canWrite, variables, setVariables, onSaved } = options;
+  const [stored, setStored] = useState(options.stored);
+  const [history, act] = useReducer(step, options.stored, (first) => begin(contentOf(kind, first)));
+  const [selected, select] = useState<string>();
+  const [isSaving, setIsSaving] = useState(false);
+  const [refused, setRefused] = useState<ApiFault>();
+  const { content, past, future } = history;
+
+  const change = useCallback<Draft['change']>((next, { group }) => {
+    act({ kind: 'change', next, group, at: performance.now() });
+  }, []);
+  const take = useCallback<Draft['take']>(
+    (from, why) => {
+      setStored(from);
+      setRefused(undefined);
+      change(contentOf(kind, from), why);
+    },
+    [change, kind],
+  );
+  const rebase = useCallback<Draft['rebase']>((from) => {
+    setStored(from);
+    setRefused(undefined);
+  }, []);
+  const save = useCallback(async (): Promise<Stored> => {
+    setIsSaving(true);
+    setRefused(undefined);
+    try {
+      const body = bodyOfChange(kind, content, contentOf(kind, stored));
+      const saved =
+        body === undefined ? stored : await apiOf[kind].update(stored.id, body, { teamId, ifMatch: stored.revision });
+      setStored(saved);
+      onSaved(saved);
+      return saved;
+    } catch (fault) {
+      if (fault instanceof ApiFault) setRefused(fault);
+      throw fault;
+    } finally {
+      setIsSaving(false);
+    }
+  }, [kind, content, stored, teamId, onSaved]);
+  const isChanged = useMemo(
+    () => bodyOfChange(kind, content, contentOf(kind, stored)) !== undefined,
+    [kind, content, stored],
+  );
+  return {
+    ...{ kind, stored, content, change, selected, select, variables, setVariables },
+    ...{ isChanged, isSaving, save, refused, rebase, take, canWrite },
+    undo: past.length === 0 ? undefined : () => act({ kind: 'undo' }),
+    redo: future.length === 0 ? undefined : () => act({ kind: 'redo' }),
+  };
+};

@@ -1,0 +1,246 @@
+/** The page of one template: its head, its views, and the live preview beside them. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import {
+  type ComponentType,
+  lazy,
+  type LazyExoticComponent,
+  Suspense,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { Link } from 'react-aria-components';
+import { ApiFault } from '../api/client';
+import { PageHead } from '../resources/pages';
+import { usePlace } from '../resources/place';
+import { may } from '../resources/resource';
+import { ButtonLink, Notice } from '../ui/controls';
+import { cx } from '../ui/cx';
+import { Fault, Loading, State } from '../ui/states';
+import { StatusBadge } from '../ui/status';
+import { useIsPhone } from '../ui/width';
+import { Acts } from './acts';
+import { type Content, idAt, type Kind, stateOf, type Stored } from './content';
+import { type ContentFault, type Draft, useDraft } from './draft';
+import { Faults } from './faults';
+import { apiOf, queryKeyOf, templatePath, wordsOf } from './kinds';
+import { Preview } from './preview';
+import { type Previewed, type PreviewSettings, usePreview } from './previewing';
+import { keptSample, keepSample } from './sample';
+import styles from './page.module.css';
+
+/** A place in the content that a reader wants to see; a new object for each wish. */
+export type Jump = Readonly<{ path: string }>;
+
+export type ViewProps = Readonly<{
+  draft: Draft;
+  previewed: Previewed;
+  settings: PreviewSettings;
+  onSettings: (next: PreviewSettings) => void;
+  /** The JSON view shows this place. */
+  jump: Jump | undefined;
+  jumpTo: (path: string) => void;
+  /** Text of the JSON view that is no JSON yet, kept while other views are shown. */
+  typed: { current: string | undefined };
+}>;
+
+/** `hasPreview`: the preview stands beside it. */
+type View = Readonly<{
+  id: string;
+  title: string;
+  hasPreview: boolean;
+  isFor?: (kind: Kind, canWrite: boolean) => boolean;
+  Show: LazyExoticComponent<ComponentType<ViewProps>>;
+}>;
+
+const views: readonly View[] = [{ id: 'json', title: 'JSON', hasPreview: true, Show: lazy(() => import('./json')) }];
+
+const TemplatePage = ({ kind, id }: Readonly<{ kind: Kind; id: string }>) => {
+  const { scope } = usePlace();
+  const { one, many, path } = wordsOf[kind];
+  const stored = useQuery({
+    queryKey: queryKeyOf(kind, scope.teamId, id),
+    // A draft begins with it, and a later read would not change that.
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnReconnect: false,
+    queryFn: ({ signal }) => apiOf[kind].get(id, { teamId: scope.teamId, signal }),
+  });
+  if (stored.data !== undefined && !stored.isPlaceholderData) return <Editor kind={kind} first={stored.data} />;
+  return (
+    <>
+      <PageHead title={one.charAt(0).toUpperCase() + one.slice(1)} back={{ href: path, name: many }} />
+      {stored.error === null ? (
+        <Loading label="Loading the template" />
+      ) : stored.error instanceof ApiFault && stored.error.status === 404 ? (
+        <State title={`There is no such ${one}`} isAlert act={<ButtonLink href={path}>See all</ButtonLink>}>
+          <p>{stored.error.message}</p>
+        </State>
+      ) : (
+        <Fault fault={stored.error} retry={() => void stored.refetch()} />
+      )}
+    </>
+  );
+};
+
+export default TemplatePage;
+
+const localesOf = ({ locale, translations }: Content): readonly string[] => [
+  typeof locale === 'string' ? locale : 'en-US',
+  ...(typeof translations === 'object' && translations !== null ? Object.keys(translations) : []),
+];
+
+const formatsOf = ({ schema }: Content): readonly ('pdf' | 'excel')[] => {
+  const formats = (schema as Readonly<{ outputFormats?: unknown }> | undefined)?.outputFormats;
+  return Array.isArray(formats) ? (['pdf', 'excel'] as const).filter((one) => formats.includes(one)) : [];
+};
+
+const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
+  const { scope, go } = usePlace();
+  const client = useQueryClient();
+  const isPhone = useIsPhone();
+  const { id } = first;
+  const canWrite = may(scope, 'templates:write');
+  const [variables, setKnownVariables] = useState(() => keptSample(scope.me.id, id));
+  const setVariables = useCallback<Draft['setVariables']>(
+    (next) => {
+      setKnownVariables(next);
+      keepSample(scope.me.id, id, next);
+    },
+    [scope.me.id, id],
+  );
+  const [settings, setSettings] = useState<PreviewSettings>({});
+  const onSaved = useCallback(() => {
+    // The lists name the state, and who saved.
+    void client.invalidateQueries({ queryKey: [wordsOf[kind].path], refetchType: 'none' });
+  }, [client, kind]);
+  const unchecked = useDraft({ kind, teamId: scope.teamId, stored: first, canWrite, variables, setVariables, onSaved });
+  const { content } = unchecked;
+  const previewed = usePreview({ kind, id, teamId: scope.teamId, content, variables, settings, canWrite });
+  const { refused } = unchecked;
+  const faults = useMemo<readonly ContentFault[]>(() => {
+    const found =
+      refused === undefined || refused.errors.length === 0 ? (previewed.shown?.errors ?? []) : refused.errors;
+    return found.map(({ field, message }) => {
+      const at = idAt(content, field);
+      return { path: field, message, ...(at === undefined ? {} : { id: at }) };
+    });
+  }, [previewed.shown, refused, content]);
+  const draft: Draft = { ...unchecked, faults };
+
+  const asked = useLocation({ select: ({ search }) => (search as Readonly<{ view?: string }>).view });
+  const shownViews = views.filter(({ isFor }) => isFor?.(kind, canWrite) ?? true);
+  const view = shownViews.find((one) => one.id === asked) ?? shownViews[0]!;
+  const path = templatePath(kind, id);
+  const [jump, setJump] = useState<Jump>();
+  const jumpTo = (to: string): void => {
+    setJump({ path: to });
+    if (view.id !== 'json') go(path, { view: 'json' }, true);
+  };
+  const typed = useRef<string | undefined>(undefined);
+  useKeys(draft);
+
+  const side = (
+    <Preview
+      kind={kind}
+      previewed={previewed}
+      canWrite={canWrite}
+      settings={settings}
+      onSettings={setSettings}
+      locales={localesOf(content)}
+      formats={formatsOf(content)}
+      selected={draft.selected}
+      onSelect={draft.select}
+    />
+  );
+  const isPreview = isPhone && asked === 'preview';
+  return (
+    <article className={styles['page']}>
+      <PageHead
+        title={String(content['name'] ?? '')}
+        back={{ href: wordsOf[kind].path, name: wordsOf[kind].many }}
+        badge={<StatusBadge status={stateOf(draft.stored)} />}
+      >
+        <Acts draft={draft} faults={faults} />
+      </PageHead>
+      <Refused draft={draft} />
+      <nav className={styles['views']} aria-label="Views of the template">
+        {[...shownViews, ...(isPhone ? [{ id: 'preview', title: 'Preview' }] : [])].map((one) => (
+          <Link
+            key={one.id}
+            href={`${path}?view=${one.id}`}
+            className={cx(styles['view'])}
+            {...((isPreview ? one.id === 'preview' : one.id === view.id) ? { 'aria-current': 'page' as const } : {})}
+          >
+            {one.title}
+          </Link>
+        ))}
+      </nav>
+      <div className={cx(styles['columns'], view.hasPreview && !isPhone && styles['two'])}>
+        {isPreview ? (
+          side
+        ) : (
+          <div className={styles['main']}>
+            <Suspense fallback={<Loading label={`Loading ${view.title}`} />}>
+              <view.Show
+                draft={draft}
+                previewed={previewed}
+                settings={settings}
+                onSettings={setSettings}
+                jump={jump}
+                jumpTo={jumpTo}
+                typed={typed}
+              />
+            </Suspense>
+            <Faults faults={faults} previewed={previewed} onJump={jumpTo} />
+          </div>
+        )}
+        {view.hasPreview && !isPhone ? <div className={styles['side']}>{side}</div> : null}
+      </div>
+    </article>
+  );
+};
+
+/** Ctrl+S saves. Undo and redo of fields and of the JSON view are their own. */
+const useKeys = (draft: Draft): void => {
+  const now = useRef(draft);
+  now.current = draft;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+      const { canWrite, isChanged, isSaving, save, undo, redo } = now.current;
+      const key = event.key.toLowerCase();
+      if (key === 's') {
+        event.preventDefault();
+        // A refusal is shown at the head.
+        if (canWrite && isChanged && !isSaving) void save().catch(() => undefined);
+        return;
+      }
+      const isTyping = event.target instanceof Element && event.target.closest('input, textarea, [contenteditable]');
+      if (isTyping) return;
+      const act = key === 'y' || (key === 'z' && event.shiftKey) ? redo : key === 'z' ? undo : undefined;
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener('keydown', pressed);
+    return () => window.removeEventListener('keydown', pressed);
+  }, []);
+};
+
+/** Why the last save was refused. Faults of fields stand in the list of faults. */
+const Refused = ({ draft: { refused } }: Readonly<{ draft: Draft }>) =>
+  refused === undefined ? null : (
+    <div className={styles['refused']}>
+      <Notice kind="fault">
+        {refused.code === 'REVISION_MISMATCH'
+          ? 'Somebody else has saved this template since you opened it. Nothing of yours was saved, and nothing is lost.'
+          : refused.errors.length > 0
+            ? 'It was not saved: the faults below have to go first.'
+            : `It was not saved: ${refused.message}`}
+      </Notice>
+    </div>
+  );
