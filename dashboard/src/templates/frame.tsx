@@ -33,7 +33,9 @@ const shownHtml = (html: string, { scheme, pictures }: Look): string => {
 const showIn = (frame: HTMLIFrameElement, address: string, html: string, look: Look): Document | undefined => {
   const shown = frame.contentDocument;
   if (shown === null || shown.URL !== address) return undefined;
-  const root = shown.documentElement;
+  // A page that has begun to load has its address before its elements.
+  const root = shown.documentElement as HTMLElement | null;
+  if (root === null) return undefined;
   root.innerHTML = shownHtml(html, look);
   const open = /<html\b[^>]*>/i.exec(html)?.[0] ?? '';
   for (const name of ['lang', 'dir']) {
