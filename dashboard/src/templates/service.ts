@@ -7,6 +7,9 @@ export {
   type ComponentType,
   emailProps,
   flowProps,
+  isComponentType,
+  isSupported,
+  type Output,
   sectionProps,
   supportMatrix,
 } from '../../../src/domain/rendering/components.js';
