@@ -109,6 +109,9 @@ export const openDashboard = async (t: Test, options: Options = {}): Promise<Das
   };
 };
 
+/** The viewer of PDF files is a part of Chromium. */
+const PDF_VIEWER = /^chrome(?:-extension:\/\/mhjfbmdgcfjbbpaeojofohoefgiehjai|:\/\/resources)\//;
+
 const faultsOf = (
   context: BrowserContext,
   page: Page,
@@ -120,12 +123,15 @@ const faultsOf = (
     if (expected?.test(fault) !== true) faults.push(fault);
   };
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') note(`${message.type()}: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning')
+      note(`${message.type()}: ${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (fault) => note(`error: ${fault.stack ?? fault.message}`));
   context.on('request', (request) => {
     const address = request.url();
-    if (!address.startsWith(`${url}/`) && !address.startsWith('data:')) note(`request: ${address}`);
+    if (PDF_VIEWER.test(address)) return;
+    if (!address.startsWith(`${url}/`) && !address.startsWith(`blob:${url}/`) && !address.startsWith('data:'))
+      note(`request: ${address}`);
   });
   return faults;
 };

@@ -1,4 +1,5 @@
 /** The page of one email and the page of one address in a browser: what they show, the acts, hostile mails. */
+import ExcelJs from 'exceljs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { firstTeam } from '../../src/commands/core/caller.js';
@@ -8,7 +9,16 @@ import { said } from '../support/email-facts.js';
 import { mailerBy } from '../support/mailers.js';
 import { addMember, signedIn } from '../support/people.js';
 import { eventually } from '../support/wait.js';
-import { openDashboard, OWNER, PHONE, picture, violationsEverywhere, WIDE, withoutChromium } from './browser.js';
+import {
+  openDashboard,
+  OWNER,
+  PHONE,
+  picture,
+  violationsEverywhere,
+  violationsOf,
+  WIDE,
+  withoutChromium,
+} from './browser.js';
 
 t.setTimeout(600_000);
 
@@ -35,7 +45,31 @@ const hostile = [
   '<math><mtext></p><style><img src=x onerror=parent.hacked=1></style></mtext></math><noscript><img src="https://evil.example/n.png"></noscript>',
 ];
 
-const pdf = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n').toString('base64');
+/** One page with a word on it. */
+const pdf = Buffer.from(
+  [
+    '%PDF-1.4',
+    '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+    '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj',
+    '4 0 obj<</Length 40>>stream',
+    'BT /F 24 Tf 40 100 Td (Invoice) Tj ET   ',
+    'endstream endobj',
+    'trailer<</Root 1 0 R>>',
+    '%%EOF',
+  ].join('\n'),
+).toString('base64');
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+const workbook = async (): Promise<string> => {
+  const book = new ExcelJs.Workbook();
+  const orders = book.addWorksheet('Orders');
+  orders.addRow(['Order', 'Sum', 'At']);
+  orders.addRow(['=1+1 <b>', 1_234.5, new Date(Date.UTC(2026, 0, 2))]);
+  book.addWorksheet('Customers').addRow(['Kim']);
+  return Buffer.from(await book.xlsx.writeBuffer()).toString('base64');
+};
+
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8Dwn4GIwDiqkL4KAcT9BAHdoWy1AAAAAElFTkSuQmCC';
 
 const send = async (app: TestApp, subject: string, email: string, more: object = {}): Promise<string> => {
@@ -49,7 +83,7 @@ const send = async (app: TestApp, subject: string, email: string, more: object =
   return body.id;
 };
 
-type Audited = Readonly<{ data: readonly Readonly<{ actor: Readonly<{ type: string }> }>[] }>;
+type Audited = Readonly<{ data: readonly Readonly<{ count: number }>[]; meta: { nextCursor: string | null } }>;
 
 const login = { email: OWNER.email, password: OWNER.password };
 
@@ -69,11 +103,17 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
     return { authorization: `Bearer ${body.accessToken}` };
   };
   const owner = await ofOwner();
-  /** How often people did it, as far as the audit log has it. */
+  /** How many entries the audit log has of people who did it; NaN if one counts several times. */
   const timesOf = async (action: string): Promise<number> => {
     await app.whenCaughtUp();
-    const { body } = await app.call<Audited>('GET', `/api/audit-logs?action=${action}&limit=100`, undefined, owner);
-    return body.data.filter(({ actor }) => actor.type !== 'api_key').length;
+    let times = 0;
+    for (let cursor = ''; ;) {
+      const path = `/api/audit-logs?action=${action}&actorType=user&limit=100${cursor}`;
+      const { body } = await app.call<Audited>('GET', path, undefined, owner);
+      times += body.data.reduce((sum, { count }) => sum + (count === 1 ? 1 : Number.NaN), 0);
+      if (body.meta.nextCursor === null) return times;
+      cursor = `&cursor=${encodeURIComponent(body.meta.nextCursor)}`;
+    }
   };
 
   await t.test('what happened, the mail, its parts', async (t) => {
@@ -94,6 +134,8 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
           content: Buffer.from('Terms of the shop').toString('base64'),
         },
         { filename: 'invoice.pdf', contentType: 'application/pdf', content: pdf },
+        { filename: 'figures.xlsx', contentType: XLSX, content: await workbook() },
+        { filename: 'broken.xlsx', contentType: XLSX, content: Buffer.from('PK no archive').toString('base64') },
         { filename: 'dot.png', contentType: 'image/png', content: png, contentId: 'dot' },
       ],
     });
@@ -141,6 +183,15 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
       await page.getByText('Terms of the shop').waitFor();
       await page.getByRole('button', { name: 'Show dot.png' }).click();
       await page.getByRole('img', { name: 'dot.png' }).waitFor();
+      await page.getByRole('button', { name: 'Show figures.xlsx' }).click();
+      await page.getByRole('region', { name: 'figures.xlsx: Orders' }).getByText('=1+1 <b>').waitFor();
+      await page.getByLabel('Sheet').selectOption({ label: 'Customers' });
+      await page.getByRole('region', { name: 'figures.xlsx: Customers' }).getByText('Kim').waitFor();
+      await page.getByRole('button', { name: 'Show broken.xlsx' }).click();
+      await page.getByRole('alert').getByText('The file is no spreadsheet, or it is damaged.').waitFor();
+      await page.getByRole('button', { name: 'Show invoice.pdf' }).click();
+      t.match(await page.locator('iframe[title="invoice.pdf"]').getAttribute('src'), /^blob:/);
+      await picture(page, 'email-attachments');
       const downloading = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Download invoice.pdf' }).click();
       t.equal((await downloading).suggestedFilename(), 'invoice.pdf');
@@ -172,34 +223,98 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
     });
   });
 
-  await t.test('a mail that is looked at is not opened, and asks nobody', async (t) => {
-    const ids: string[] = [];
-    for (let n = 0; n < 12; n += 1)
-      ids.push(
-        await send(app, `Looked at ${n}`, 'success@simulator.sealpost', {
-          tracking: { opens: true, clicks: true },
-          content: {
-            subject: `Looked at ${n}`,
-            html: '<p>Hi <a href="https://shop.example/">there</a></p><img src="https://shop.example/x.png" alt="x">',
-          },
-        }),
-      );
-    for (const id of ids) await app.whenStatus(id, 'delivered');
-    const [readBefore, contentBefore] = [await timesOf('email.read'), await timesOf('email.content_read')];
+  await t.test('the stream tells what happens to an open mail, which is not read again for that', async (t) => {
+    const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+    const told = await send(app, 'Told at once', 'kim@example.com', { scheduledAt });
+    const later = await send(app, 'Told later', 'kim@example.com', { scheduledAt });
+    const gone = await send(app, 'Told gone', 'kim@example.com', { scheduledAt });
     await visit(t, {}, async (page) => {
-      await signIn(page);
-      for (const [n, id] of ids.entries()) {
-        await page.goto(`${url}/app/emails/${id}`);
-        await heading(page, `Looked at ${n}`).waitFor();
-        await mail(page).getByText('Hi there').waitFor();
-      }
+      let reads = 0;
+      page.on('request', (request) => {
+        if (/\/api\/emails\/[0-9a-f-]{36}$/.test(request.url())) reads += 1;
+      });
+      await signIn(page, '/app/emails?status=scheduled');
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('grid').getByText('Told at once').click();
+      await page.getByRole('button', { name: 'Cancel it' }).waitFor();
+      await app.call('POST', `/api/emails/${told}/cancel`);
+      await page.getByRole('region', { name: 'What happened' }).getByText('Cancelled').waitFor();
+      await page.goBack();
+      await page.getByRole('grid').getByText('Told later').click();
+      await page.getByRole('button', { name: 'Cancel it' }).waitFor();
+      const readBefore = reads;
+      await page.evaluate('{ const now = Date.now; Date.now = () => now() + 15 * 60_000; }');
+      await app.call('POST', `/api/emails/${later}/cancel`);
+      await page.getByText('Something happened to this email since you opened it.').waitFor();
+      t.equal(await page.getByRole('button', { name: 'Cancel it' }).count(), 0, 'its state is shown');
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'email-behind');
+      t.equal(reads, readBefore, 'it was not read again');
+      await page.getByRole('button', { name: 'Show what happened' }).click();
+      await page.getByRole('region', { name: 'What happened' }).getByText('Cancelled').waitFor();
+      await page.goBack();
+      await page.getByRole('grid').getByText('Told gone').click();
+      await heading(page, 'Told gone').waitFor();
+      await app.call('POST', `/api/emails/${gone}/cancel`);
+      await page.getByRole('region', { name: 'What happened' }).getByText('Cancelled').waitFor();
+      await app.call('DELETE', `/api/emails/${gone}`);
+      await page.getByRole('heading', { name: 'There is no such email' }).waitFor();
     });
-    for (const id of ids) t.match(await app.email(id), { openedAt: null, clickedAt: null });
-    await eventually('the reads are written', async () =>
-      (await timesOf('email.content_read')) - contentBefore >= 12 ? true : undefined,
+  });
+
+  await t.test('the states of a mail: archived, confidential, refused, busy, erased', async (t) => {
+    const id = await send(app, 'In all states', 'success+erased@simulator.sealpost', {
+      to: [{ email: 'success+erased@simulator.sealpost' }, { email: 'success+kept@simulator.sealpost' }],
+    });
+    const record = await app.whenStatus(id, 'delivered');
+    const { body: erasure } = await app.call<{ id: string }>(
+      'POST',
+      '/api/privacy/erase',
+      { email: 'success+erased@simulator.sealpost' },
+      await ofOwner(),
     );
-    t.equal((await timesOf('email.read')) - readBefore, 12);
-    t.equal((await timesOf('email.content_read')) - contentBefore, 12);
+    await eventually('the address is erased', async () => {
+      const { body } = await app.call<{ completedAt: string | null }>(
+        'GET',
+        `/api/privacy/erasures/${erasure.id}`,
+        undefined,
+        owner,
+      );
+      return body.completedAt ?? undefined;
+    });
+    await visit(t, { expected: /status of (?:403|404|429)/ }, async (page) => {
+      await signIn(page, `/app/emails/${id}`);
+      await page.getByRole('region', { name: 'Recipients' }).getByText('erased', { exact: true }).waitFor();
+      await heading(page, 'In all states').waitFor();
+      t.equal(await page.getByText('success+erased@').count(), 0);
+      await picture(page, 'email-erased');
+
+      const answer = async (path: string, status: number, json: object, seen: string): Promise<void> => {
+        await page.route(path, (route) => route.fulfill({ status, json }));
+        await page.goto(`${url}/app/emails/${id}`);
+        await page.getByText(seen).first().waitFor();
+        t.same(await violationsOf(page), [], seen);
+        await picture(page, `email-${status}-${seen.replace(/\W+/g, '-').slice(0, 20)}`);
+        await page.unroute(path);
+      };
+      const fault = (statusCode: number, code: string, more: object = {}) => ({
+        ...{ statusCode, code, message: `Told: ${code}.`, requestId: 'r-8' },
+        ...more,
+      });
+      const at = `**/api/emails/${id}`;
+      const archived = {
+        ...{ ...record, archived: true, archivedAt: '2026-01-02T03:04:05.000Z', subject: null, from: null },
+        recipients: record.recipients.map((one) => ({ ...one, email: null, name: null })),
+      };
+      await answer(at, 200, archived, 'The mail is forgotten');
+      await answer(at, 200, { ...record, confidential: true }, 'Only its recipient sees this mail');
+      await answer(at, 403, fault(403, 'FORBIDDEN'), 'You may not see this');
+      await answer(at, 404, fault(404, 'EMAIL_NOT_FOUND'), 'There is no such email');
+      await answer(at, 429, fault(429, 'RATE_LIMIT_EXCEEDED', { retryAfter: 0 }), 'Too many calls for the moment');
+      await answer(`${at}/content**`, 403, fault(403, 'FORBIDDEN'), 'You may not see this');
+      await answer(`${at}/content**`, 429, fault(429, 'RATE_LIMIT_EXCEEDED', { retryAfter: 0 }), 'Too many calls');
+      await answer(`${at}/timeline**`, 429, fault(429, 'RATE_LIMIT_EXCEEDED', { retryAfter: 0 }), 'Too many calls');
+    });
   });
 
   await t.test('hostile mails run nothing, load nothing, and break no layout', async (t) => {
@@ -377,5 +492,42 @@ void t.test('one email', { skip: withoutChromium }, async (t) => {
       await page.getByText('What happened').scrollIntoViewIfNeeded();
       await picture(page, 'email-phone-history');
     });
+  });
+
+  await t.test('a mail that is looked at is not opened, and asks nobody', async (t) => {
+    const ids: string[] = [];
+    for (let n = 0; n < 100; n += 1)
+      ids.push(
+        await send(app, `Looked at ${n}`, 'success@simulator.sealpost', {
+          tracking: { opens: true, clicks: true },
+          content: {
+            subject: `Looked at ${n}`,
+            html: '<p>Hi <a href="https://shop.example/">there</a></p><img src="https://shop.example/x.png" alt="x">',
+          },
+        }),
+      );
+    for (const id of ids) await app.whenStatus(id, 'delivered');
+    const [readBefore, contentBefore] = [await timesOf('email.read'), await timesOf('email.content_read')];
+    await visit(t, {}, async (page) => {
+      await signIn(page);
+      for (const [n, id] of ids.slice(0, 12).entries()) {
+        await page.goto(`${url}/app/emails/${id}`);
+        await heading(page, `Looked at ${n}`).waitFor();
+        await mail(page).getByText('Hi there').waitFor();
+      }
+      // The others by the call that the page makes.
+      await page.evaluate(
+        `(async () => {
+          for (const id of ${JSON.stringify(ids.slice(12))})
+            if (!(await fetch('/api/emails/' + id)).ok) throw new Error(id);
+        })()`,
+      );
+    });
+    for (const id of ids) t.match(await app.email(id), { openedAt: null, clickedAt: null });
+    await eventually('the reads are written', async () =>
+      (await timesOf('email.read')) - readBefore >= 100 ? true : undefined,
+    );
+    t.equal((await timesOf('email.read')) - readBefore, 100);
+    t.equal((await timesOf('email.content_read')) - contentBefore, 12);
   });
 });

@@ -1,5 +1,9 @@
-/** The reads of one email. Its record is read again while it may change; the audit log keeps one entry for that. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+/**
+ * The reads of one email. The stream tells when it changes; without a stream it is looked for. What is read again within
+ * a quarter of an hour makes no further entry of the audit log, so later the page asks before it reads the email again.
+ */
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type {
   EmailRecord,
   EmailTimeline,
@@ -12,6 +16,7 @@ import type {
   SentContent,
 } from '#api';
 import { ApiFault, call } from '../../api/client';
+import { type LiveEvent, useLive } from '../../api/stream';
 
 export type Email = EmailRecord;
 export type Recipient = Email['recipients'][number];
@@ -36,20 +41,70 @@ const nextLookMs = (email: Email | undefined, fault: Error | null): number | fal
 
 export const emailKey = (teamId: string, id: string) => ['email', teamId, id] as const;
 
-export const useEmail = (teamId: string, id: string) =>
-  useQuery({
+/** The audit log has one entry of a read in 15 minutes; the clock of the service may be a little ahead. */
+const NOTED_MS = 14 * 60_000;
+
+/**
+ * `isLive`: changes are told. `isBehind`: the email has changed since, and reading it again would be another entry of
+ * the audit log. `isGone`: it was deleted.
+ */
+export const useEmail = (teamId: string, id: string) => {
+  const client = useQueryClient();
+  const firstRead = useRef(0);
+  const [isBehind, setIsBehind] = useState(false);
+  const [isGone, setIsGone] = useState(false);
+  const isLive = useLive(
+    teamId,
+    useCallback(
+      (event: LiveEvent) => {
+        const queryKey = emailKey(teamId, id);
+        const known = client.getQueryData<Email>(queryKey);
+        if (event.kind === 'changes' && event.changes.emails?.removed.includes(id) === true) setIsGone(true);
+        // A read on its way misses nothing.
+        if (known === undefined) return;
+        const item =
+          event.kind === 'changes' ? event.changes.emails?.changed.find((changed) => changed.id === id) : undefined;
+        if (event.kind === 'changes' && item === undefined) return;
+        if (event.kind === 'state' && !event.isLive) return;
+        if (Date.now() - firstRead.current < NOTED_MS) {
+          void client.invalidateQueries({ queryKey, exact: true });
+          return;
+        }
+        if (item === undefined) return;
+        const { status, archived, failureReason, sentAt, deliveredAt } = item;
+        client.setQueryData<Email>(queryKey, { ...known, status, archived, failureReason, sentAt, deliveredAt });
+        setIsBehind(true);
+      },
+      [client, teamId, id],
+    ),
+  );
+  const query = useQuery({
     queryKey: emailKey(teamId, id),
     staleTime: Infinity,
+    refetchOnMount: 'always',
     queryFn: ({ signal }) =>
       call<GetEmailData, GetEmailResponse>('GET', { url: '/api/emails/{id}', path: { id } }, { teamId, signal }),
-    refetchInterval: ({ state }) => nextLookMs(state.data, state.error),
+    refetchInterval: ({ state }) => (isLive || isGone ? false : nextLookMs(state.data, state.error)),
   });
+  const { data, refetch } = query;
+  useEffect(() => {
+    if (data !== undefined && firstRead.current === 0) firstRead.current = Date.now();
+  }, [data]);
+  const readAgain = async (): Promise<void> => {
+    firstRead.current = Date.now();
+    setIsBehind(false);
+    await refetch();
+  };
+  return { ...query, isLive, isBehind, isGone, readAgain };
+};
 
 const ENTRIES = 100;
 const FRESH_MS = 10 * 60_000;
+/** The answer of a webhook endpoint is no change of the email; most come this soon after one. */
+const ANSWERED_MS = 60_000;
 
 /** The answers of webhook endpoints come a moment after what they are about. */
-export const useTimeline = (teamId: string, email: Email) => {
+export const useTimeline = (teamId: string, email: Email, isLive: boolean) => {
   const found = useInfiniteQuery({
     queryKey: [...emailKey(teamId, email.id), 'timeline', email.updatedAt],
     initialPageParam: undefined as string | undefined,
@@ -65,11 +120,11 @@ export const useTimeline = (teamId: string, email: Email) => {
         { teamId, signal },
       ),
     getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
-    refetchInterval: email.archived
-      ? false
-      : Date.now() - Date.parse(email.updatedAt) < FRESH_MS
-        ? LATER_MS
-        : RARELY_MS,
+    refetchInterval: () => {
+      const sinceMs = Date.now() - Date.parse(email.updatedAt);
+      if (email.archived || (isLive && sinceMs > ANSWERED_MS)) return false;
+      return sinceMs < FRESH_MS ? LATER_MS : RARELY_MS;
+    },
     placeholderData: keepPreviousData,
   });
   return found;

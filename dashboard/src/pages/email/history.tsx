@@ -84,8 +84,8 @@ const RecipientTimes = ({
   </>
 );
 
-export const History = ({ email }: Readonly<{ email: Email }>) => {
-  const timeline = useTimeline(useTeam().id, email);
+export const History = ({ email, isLive }: Readonly<{ email: Email; isLive: boolean }>) => {
+  const timeline = useTimeline(useTeam().id, email, isLive);
   const entries = timeline.data?.pages.flatMap(({ data }) => data);
   const isComplete = timeline.data?.pages.at(-1)?.meta.webhooksComplete ?? true;
   return (

@@ -1,5 +1,5 @@
 /** The mail itself: as it looks, its text, headers, source, variables and attachments. */
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 import type { GetEmailAttachmentData, GetEmailSourceData, ShowEmailData } from '#api';
 import { addressOf, ApiFault, readFile } from '../../api/client';
@@ -14,6 +14,7 @@ import { Moment } from '../../ui/time';
 import { useIsPhone } from '../../ui/width';
 import { type Content, type Email, useContent } from './data';
 import styles from './email.module.css';
+import type { Sheet } from './sheet';
 
 export const Mail = ({ email }: Readonly<{ email: Email }>) => {
   const team = useTeam();
@@ -222,6 +223,9 @@ const Headers = ({ headers }: Readonly<{ headers: Content['headers'] }>) => (
 
 const copyQuery = (recipient: number | undefined) => (recipient === undefined ? {} : { recipient });
 
+/** The reader of spreadsheets is loaded with the first one. */
+const isUnreadable = (error: unknown): error is Error => error instanceof Error && error.name === 'SheetUnreadable';
+
 /** An act that reads a file: whether it runs, and its fault in words. */
 const useReading = () => {
   const [isBusy, setIsBusy] = useState(false);
@@ -232,7 +236,7 @@ const useReading = () => {
     try {
       await read();
     } catch (error) {
-      setFault(error instanceof ApiFault ? error.message : 'The file could not be read.');
+      setFault(error instanceof ApiFault || isUnreadable(error) ? error.message : 'The file could not be read.');
     }
     setIsBusy(false);
   };
@@ -330,19 +334,25 @@ const Attachments = ({ teamId, email, recipient, content }: MailProps & Readonly
         </Notice>
       ))}
       <p className={styles['below']}>
-        PDF files, pictures and texts are shown here; spreadsheets and other files are downloaded. Generated documents
-        are kept for seven days.
+        PDF files, spreadsheets, pictures and texts are shown here; other files are downloaded. Generated documents are
+        kept for seven days.
       </p>
     </div>
   );
 };
 
-type Shown = Readonly<{ kind: 'picture'; address: string } | { kind: 'text'; text: string }>;
+type Shown = Readonly<
+  | { kind: 'picture'; address: string }
+  | { kind: 'text'; text: string }
+  | { kind: 'pdf'; address: string }
+  | { kind: 'sheets'; sheets: readonly Sheet[] }
+>;
 
 /** How a file is shown; undefined: it is downloaded alone. */
-const viewOf = (contentType: string): 'pdf' | 'picture' | 'text' | undefined => {
+const viewOf = (contentType: string): 'pdf' | 'picture' | 'text' | 'sheets' | undefined => {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === 'application/pdf') return 'pdf';
+  if (type === 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet') return 'sheets';
   if (/^image\/(?:png|jpeg|gif|webp|avif)$/.test(type)) return 'picture';
   return /^text\/(?:plain|csv|calendar)$/.test(type) || type === 'application/json' ? 'text' : undefined;
 };
@@ -361,6 +371,13 @@ const AttachedFile = ({
   const { isBusy, fault, run } = useReading();
   const [shown, setShown] = useState<Shown>();
   const view = viewOf(file.contentType);
+  const address = shown?.kind === 'pdf' ? shown.address : undefined;
+  useEffect(
+    () => () => {
+      if (address !== undefined) URL.revokeObjectURL(address);
+    },
+    [address],
+  );
   const name = file.filename === '' ? `attachment-${file.index}` : file.filename;
   const read = (): Promise<Blob> => {
     const data: GetEmailAttachmentData = {
@@ -374,8 +391,13 @@ const AttachedFile = ({
     const blob = await read();
     if (view === 'text') setShown({ kind: 'text', text: await blob.text() });
     else if (view === 'picture') setShown({ kind: 'picture', address: await dataAddressOf(blob) });
-    // The type is ours, so the browser opens its viewer and never a page of the mail's author.
-    else window.open(URL.createObjectURL(new Blob([blob], { type: 'application/pdf' })), '_blank');
+    else if (view === 'sheets') setShown({ kind: 'sheets', sheets: await sheetsOf(blob) });
+    else {
+      // The type is ours, so the browser opens its viewer and never a page of the mail's author.
+      const pdf = URL.createObjectURL(new Blob([blob], { type: 'application/pdf' }));
+      if (navigator.pdfViewerEnabled) setShown({ kind: 'pdf', address: pdf });
+      else window.open(pdf, '_blank');
+    }
   };
   return (
     <>
@@ -394,10 +416,10 @@ const AttachedFile = ({
             <Button
               isSmall
               isPending={isBusy}
-              aria-label={`${view === 'pdf' ? 'Open' : 'Show'} ${name}`}
-              onPress={() => void run(show)}
+              aria-label={`${shown === undefined ? 'Show' : 'Hide'} ${name}`}
+              onPress={() => (shown === undefined ? void run(show) : setShown(undefined))}
             >
-              {view === 'pdf' ? 'Open' : 'Show'}
+              {shown === undefined ? 'Show' : 'Hide'}
             </Button>
           )}
           <Button
@@ -413,7 +435,57 @@ const AttachedFile = ({
       {fault === undefined ? null : <Notice kind="fault">{fault}</Notice>}
       {shown?.kind === 'picture' ? <img className={styles['picture']} src={shown.address} alt={name} /> : null}
       {shown?.kind === 'text' ? <Text text={shown.text} none="The file is empty." /> : null}
+      {shown?.kind === 'pdf' ? <iframe className={styles['pdf']} title={name} src={shown.address} /> : null}
+      {shown?.kind === 'sheets' ? <Sheets name={name} sheets={shown.sheets} /> : null}
     </>
+  );
+};
+
+/** Rejects with SheetUnreadable. */
+const sheetsOf = async (file: Blob): Promise<readonly Sheet[]> => (await import('./sheet')).readSheets(file);
+
+const Sheets = ({ name, sheets }: Readonly<{ name: string; sheets: readonly Sheet[] }>) => {
+  const [chosen, setChosen] = useState(0);
+  const sheet = sheets[chosen];
+  if (sheet === undefined) return <State title="The spreadsheet has no sheets" />;
+  return (
+    <div className={styles['sheets']}>
+      {sheets.length < 2 ? null : (
+        <label className={styles['copy']}>
+          Sheet{' '}
+          <select value={chosen} onChange={({ target }) => setChosen(Number(target.value))}>
+            {sheets.map((one, place) => (
+              <option key={place} value={place}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {sheet.cells.length === 0 ? (
+        <State title="The sheet is empty" />
+      ) : (
+        <div className={styles['scroll']} tabIndex={0} role="region" aria-label={`${name}: ${sheet.name}`}>
+          <table className={styles['sheet']}>
+            <tbody>
+              {sheet.cells.map((row, place) => (
+                <tr key={place}>
+                  <th scope="row">{place + 1}</th>
+                  {row.map((cell, column) => (
+                    <td key={column}>
+                      <bdi>{cell}</bdi>
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {sheet.isCut ? (
+        <p className={styles['below']}>The first rows and columns are shown. Download it for all.</p>
+      ) : null}
+    </div>
   );
 };
 

@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ApiFault } from '../../api/client';
 import { useTeam } from '../../api/team';
-import { ButtonLink, Notice, TextLink } from '../../ui/controls';
+import { Button, ButtonLink, Notice, TextLink } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { emailPath, pagePath, recipientPath } from '../../ui/links';
 import { Fault, Loading, State } from '../../ui/states';
@@ -19,11 +19,15 @@ import { reasonInWords } from './words';
 
 export const EmailPage = () => {
   const { id } = useParams({ from: '/inside/emails/$id' });
+  return <OneEmail key={id} id={id} />;
+};
+
+const OneEmail = ({ id }: Readonly<{ id: string }>) => {
   const team = useTeam();
-  const { data: email, error, refetch } = useEmail(team.id, id);
+  const { data: email, error, refetch, isLive, isBehind, isGone, readAgain } = useEmail(team.id, id);
   useTitle(email === undefined ? 'Email' : (email.subject ?? 'Archived email').slice(0, 100));
   const hidden = <h1 className={styles['unseen']}>Email</h1>;
-  if (error instanceof ApiFault && error.status === 404)
+  if (isGone || (error instanceof ApiFault && error.status === 404))
     return (
       <>
         {hidden}
@@ -48,16 +52,24 @@ export const EmailPage = () => {
       </>
     );
   return (
-    <article className={styles['page']} key={email.id}>
+    <article className={styles['page']}>
       <Head email={email} />
       {error === null ? null : (
         <Notice kind="note">What is shown may be old: {error.message} The page tries again by itself.</Notice>
       )}
+      {isBehind ? (
+        <Notice kind="note">
+          Something happened to this email since you opened it.{' '}
+          <Button isSmall onPress={() => void readAgain()}>
+            Show what happened
+          </Button>
+        </Notice>
+      ) : null}
       <div className={styles['columns']}>
         <Mail email={email} />
         <div className={styles['side']}>
           <Recipients email={email} />
-          <History email={email} />
+          <History email={email} isLive={isLive} />
           <Facts email={email} />
         </div>
       </div>
