@@ -28,6 +28,45 @@ const CompanySchema = Type.Object(
   { ...closed, description: 'Values of the company constants in templates; empty if not set' },
 );
 
+const BrandColor = (description: string) =>
+  Type.Optional(nullable(Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description })));
+
+/** `null` removes a part. */
+const BrandChangesSchema = Type.Object(
+  {
+    logo: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: `Id of a picture of the gallery, of at most ${limits.brandLogoSizeBytesMax / 1024} KiB`,
+        }),
+      ),
+    ),
+    accent: BrandColor('Buttons and links'),
+    background: BrandColor('The card on which texts stand'),
+    text: BrandColor('Texts; its contrast to the background must be at least 4.5'),
+  },
+  {
+    ...closed,
+    description:
+      'Logo and colours of the mails made from templates that name them, and of the pages that recipients see. `null` removes a part',
+  },
+);
+
+const Contrast = (of: string) => Type.Number({ description: `Contrast of the ${of} to the background, 1 to 21` });
+
+const BrandSchema = Type.Object(
+  {
+    logo: nullable(Type.String({ description: 'Id of the asset' })),
+    accent: nullable(Type.String()),
+    background: nullable(Type.String()),
+    text: nullable(Type.String()),
+    contrast: Type.Object({ text: Contrast('text'), accent: Contrast('accent') }, closed),
+  },
+  { ...closed, description: 'What is null has the default of the service' },
+);
+
 const RoleSchema = enumOf(
   roles,
   '`owner`: everything; `admin`: members, keys, templates; `member`: templates and sending; `viewer`: reading',
@@ -50,6 +89,7 @@ export const UpdateTeamRequestSchema = Type.Object(
     name: Type.Optional(Name),
     defaultFrom: Type.Optional(DefaultFromSchema),
     company: Type.Optional(Type.Partial(CompanySchema, closed)),
+    brand: Type.Optional(BrandChangesSchema),
     requiresSecondFactor: Type.Optional(Type.Boolean({ description: 'Lets people in with a second factor alone' })),
   },
   { ...closed, minProperties: 1 },
@@ -66,6 +106,7 @@ export const TeamRecordSchema = Type.Object(
       Object.fromEntries(Object.keys(CompanySchema.properties).map((field) => [field, Type.String()])),
       closed,
     ),
+    brand: BrandSchema,
     requiresSecondFactor: Type.Boolean(),
     billing: enumOf(['credits', 'plan', 'unmetered']),
     plan: nullable(enumOf(planNames)),
@@ -76,6 +117,39 @@ export const TeamRecordSchema = Type.Object(
   closed,
 );
 export type TeamRecord = Static<typeof TeamRecordSchema>;
+
+const PreviewText = (description?: string) =>
+  Type.Optional(
+    Type.String({ maxLength: limits.companyFieldCharsMax, ...(description === undefined ? {} : { description }) }),
+  );
+
+const PreviewColor = Type.Optional(Type.String({ pattern: '^(?:#[0-9a-fA-F]{6})?$' }));
+
+/** Values that are not saved; those of the company that are absent are those of the team. */
+export const BrandPreviewQuerySchema = Type.Object(
+  {
+    show: Type.Optional(
+      enumOf(
+        ['mail', 'unsubscribe'],
+        '`mail`: a mail as the samples are built; `unsubscribe`: the page behind its link',
+      ),
+    ),
+    scheme: Type.Optional(enumOf(['light', 'dark'])),
+    language: Type.Optional(Type.String({ maxLength: 35, description: 'Of the page; default: as the browser asks' })),
+    logo: Type.Optional(Type.String({ maxLength: 64, description: 'Id of a picture of the gallery; empty: none' })),
+    accent: PreviewColor,
+    background: PreviewColor,
+    text: PreviewColor,
+    name: PreviewText('Of the company, as the others'),
+    email: PreviewText(),
+    addressLine1: PreviewText(),
+    postalCode: PreviewText(),
+    city: PreviewText(),
+    country: PreviewText(),
+  },
+  closed,
+);
+export type BrandPreviewQuery = Omit<Static<typeof BrandPreviewQuerySchema>, 'show' | 'scheme' | 'language'>;
 
 export const TeamListItemSchema = Type.Object(
   {
@@ -221,6 +295,10 @@ export const updateTeamExamples = {
   company: {
     summary: 'Another name, and where the company is',
     value: { name: 'Bazaar', company: { city: 'Lisbon' } } satisfies UpdateTeamRequest,
+  },
+  brand: {
+    summary: 'Colours of mails and pages',
+    value: { brand: { accent: '#7c3aed', text: '#1e1b4b' } } satisfies UpdateTeamRequest,
   },
   secondFactor: {
     summary: 'Members need a second factor',

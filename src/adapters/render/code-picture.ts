@@ -3,7 +3,8 @@
  * the same bytes on every machine.
  */
 import { constants, crc32, deflateSync } from 'node:zlib';
-import { luminanceOf, rgbOf, type Rgb } from './colors.js';
+import { luminanceOf } from '../../domain/rendering/contrast.js';
+import { rgbOf, type Rgb } from './colors.js';
 
 /** Red, green, blue from 0 to 255, and how opaque. */
 export type Rgba = readonly [number, number, number, number];

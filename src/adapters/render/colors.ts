@@ -1,4 +1,5 @@
 /** Colours for every output, read from what `cssColor` has let through. */
+import { luminanceOf } from '../../domain/rendering/contrast.js';
 import { colorNames, cssColor } from '../../domain/rendering/css.js';
 
 type Triple = readonly [number, number, number];
@@ -42,13 +43,6 @@ export const rgbOf = (css: string): Rgb | undefined => {
     ? undefined
     : [Math.round(rgba[0]) / 255, Math.round(rgba[1]) / 255, Math.round(rgba[2]) / 255];
 };
-
-/** Relative luminance, 0 for black to 1 for white (WCAG 2.2). */
-export const luminanceOf = ([red, green, blue]: Rgb): number =>
-  0.2126 * linearOf(red) + 0.7152 * linearOf(green) + 0.0722 * linearOf(blue);
-
-const linearOf = (channel: number): number =>
-  channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
 
 /** True for a background on which dark text cannot be read. */
 export const isDark = (css: string): boolean => {

@@ -95,7 +95,7 @@ export const prepareBulk = async (
     ...(settled.unsubscribeList === undefined ? {} : { unsubscribeList: settled.unsubscribeList }),
     priority: request.priority ?? 'low',
     tags: request.tags ?? [],
-    company: companyShown(deps, team.settings, from),
+    company: companyShown(deps, team, from),
     total: read.recipients.length,
     invalid: read.invalid.map(({ given }) => given),
     duplicates: read.duplicates.map(({ given }) => given),

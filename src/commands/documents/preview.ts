@@ -30,7 +30,7 @@ import type { JsonObject } from '../../domain/core/json.js';
 import { checkAttachmentTemplate, shownWarnings } from '../../domain/rendering/check/document.js';
 import { documentInLanguage, textInLanguage } from '../../domain/rendering/languages.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
-import { emptyCompany } from '../../domain/teams/state.js';
+import { companyOf } from '../../domain/teams/state.js';
 
 /**
  * Without a format the first one of the template, without a version the draft; default values stand in for variables
@@ -101,7 +101,7 @@ export const documentPreviewOf = async (
   if (!content.schema.outputFormats.includes(wanted)) {
     throw invalidAt('format', `must be one of the template's formats: ${content.schema.outputFormats.join(', ')}`);
   }
-  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const company = companyOf((await deps.team(teamStream(caller.teamId))).state);
   const given = previewVariables(content.variables, variables);
   const environment = { at: causeOf(deps, caller).at, company };
   const { limits } = deps;

@@ -33,7 +33,7 @@ import type { ReplyTo } from '../../domain/core/stored-schemas.js';
 import type { EmailId, TeamId } from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
-import type { Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
+import type { Brand, Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import type { Priority } from '../../domain/ports/bus.js';
 import { KEPT_LOSSES_MAX } from '../../domain/rendering/paths/losses.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
@@ -51,7 +51,7 @@ export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Sour
     teamId: TeamId;
     at: string;
     scheduledAt: string | undefined;
-    company: Company;
+    company: Company & Brand;
     from: Recipient;
     roles: readonly RecipientRole[];
     recipients: readonly AddressedRecipient[];

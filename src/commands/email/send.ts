@@ -277,7 +277,7 @@ export const orderEmail = async (
     at,
     source: settled.source,
     unsubscribeList: settled.unsubscribeList,
-    company: companyShown(deps, team.settings, from),
+    company: companyShown(deps, team, from),
     from,
     subject: content === undefined ? request.subject : content.subject,
     variables: (variables ?? {}) as JsonObject,

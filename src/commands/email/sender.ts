@@ -8,9 +8,9 @@ import { assertMaySend, domainOfAddress } from '../domains/sender-domains.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import type { Recipient } from '../../domain/mime/address.js';
-import type { Company } from '../../domain/rendering/scope/constants.js';
+import type { Brand, Company } from '../../domain/rendering/scope/constants.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
-import { isSampleCompany, isSampleSender, emptyCompany } from '../../domain/teams/state.js';
+import { companyOf, isSampleCompany, isSampleSender, emptyCompany, type Team } from '../../domain/teams/state.js';
 
 type RelayDeps = Pick<EmailNeeds, 'hasRelay'>;
 
@@ -42,14 +42,19 @@ export const assertOwnSender = ({ hasRelay }: RelayDeps, { email }: Recipient): 
 };
 
 /**
- * The company that an email from that sender shows. A relay gets the domain of the sender in place of the sample
+ * The company and the brand that an email from that sender shows. A relay gets the domain of the sender in place of the sample
  * company; the sender's name would be personal, and events hold the company in clear.
  */
-export const companyShown = ({ hasRelay }: RelayDeps, { company }: TeamSettings, { email }: Recipient): Company => {
-  if (hasRelay !== true || !isSampleCompany(company)) return company;
+export const companyShown = (
+  { hasRelay }: RelayDeps,
+  team: Pick<Team, 'settings' | 'brand'>,
+  { email }: Recipient,
+): Company & Brand => {
+  const { company } = team.settings;
+  if (hasRelay !== true || !isSampleCompany(company)) return team.brand === undefined ? company : companyOf(team);
   const name = domainOfAddress(email);
   // Invoices and payment codes name the legal name, and are refused without one.
-  return { ...emptyCompany, name, legalName: name };
+  return { ...emptyCompany, name, legalName: name, ...team.brand };
 };
 
 /** Whether the first team cannot send by the relay, because its sender is the sample. */

@@ -108,6 +108,7 @@ const linkOf = (deps: Deps, token: string, teamId: TeamId | undefined): Unsubscr
  * far as it is known.
  */
 export type Subscription = Readonly<{
+  teamId: TeamId;
   list: string;
   company: string;
   isSubscribed: boolean;
@@ -163,6 +164,7 @@ export const readSubscription = async (
     isSuppressedNow(deps, link.id),
   ]);
   return {
+    teamId: link.teamId,
     list: link.list,
     company,
     isSubscribed: !isSuppressed,
@@ -190,7 +192,7 @@ export const unsubscribe = async (
     ...(email === undefined ? {} : { email }),
   });
   if (isFirst) await deps.whenHeldEverywhere();
-  return { list, company, isSubscribed: false, locale };
+  return { teamId: link.teamId, list, company, isSubscribed: false, locale };
 };
 
 /** Removes the suppression of this list, whatever its reason. Out: as `readSubscription`. */
@@ -208,7 +210,7 @@ export const subscribeAgain = async (
     const command = { type: 'RemoveSuppression' as const, at: cause.at };
     await handle(deps.eventLog, suppressionStream(link.id), suppressionDecider, command, cause).catch(unlessGone);
   }
-  return { list: link.list, company, isSubscribed: true, locale };
+  return { teamId: link.teamId, list: link.list, company, isSubscribed: true, locale };
 };
 
 /** Another request has removed it meanwhile. */

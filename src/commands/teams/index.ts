@@ -24,6 +24,7 @@ import {
   leaveTeam,
   transferOwnership,
 } from './teams.js';
+import { brandOfPages, previewBrandMail, previewBrandPage } from './brand.js';
 import { testTemplate } from './template-tests.js';
 
 export const invitationCodes: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
@@ -40,8 +41,11 @@ export const teamCommands = {
   testTemplate: { run: testTemplate, codes: [...findTemplateCodes, 'ADDRESS_NOT_VERIFIED', ...sendCodes] },
   updateTeam: {
     run: updateTeam,
-    codes: ['REVISION_MISMATCH', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes],
+    codes: ['REVISION_MISMATCH', 'VALIDATION_ERROR', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes],
   },
+  brandOfPages: { run: brandOfPages, codes: [] },
+  previewBrandPage: { run: previewBrandPage, codes: ['VALIDATION_ERROR'] },
+  previewBrandMail: { run: previewBrandMail, codes: ['VALIDATION_ERROR', 'GENERATOR_BUSY'] },
   deleteTeam: { run: deleteTeam, codes: ['FIRST_TEAM', ...changeTeamCodes] },
   restoreTeam: { run: restoreTeam, codes: ['TEAM_LIMIT_EXCEEDED', 'PLAN_LIMIT_EXCEEDED', ...changeTeamCodes] },
   listMembers: { run: listMembers, codes: [] },

@@ -60,6 +60,8 @@ import type { Role } from '../../domain/access/permissions.js';
 import type { ActivityListing } from '../../domain/teams/activity.js';
 import { boundOf, inPlace, openPlaces, type Bound, type Standing } from '../billing/plan-limits.js';
 import { requireRevision, type ExpectedRevisions } from '../templates/answers.js';
+import { contrastsOf } from '../../domain/teams/brand.js';
+import { assertLogo } from './brand.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
 export type { TeamChanges } from '../../domain/teams/decider.js';
@@ -129,6 +131,7 @@ export const updateTeam = async (
   expected?: ExpectedRevisions,
 ): Promise<TeamRecord> => {
   const { requiresSecondFactor, defaultFrom, ...changes } = request;
+  await assertLogo(deps, caller.teamId, changes.brand?.logo);
   const cause = causeOf(deps, caller);
   const from = defaultFrom && { ...defaultFrom, email: requireAddress(defaultFrom.email, 'defaultFrom.email') };
   const command: TeamCommand = {
@@ -421,8 +424,10 @@ const actorOf = async (deps: TeamNeeds, nameOf: NameOf, { actor, actorName }: Ac
   return { type: kind === 'cli' ? 'operator' : 'service', id: null, name: null };
 };
 
+const noBrand = { logo: null, accent: null, background: null, text: null };
+
 const teamRecordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
-  const { settings, billing, plan, createdAt, members, requiresSecondFactor, revision } = team;
+  const { settings, billing, brand = {}, plan, createdAt, members, requiresSecondFactor, revision } = team;
   const { name, defaultFrom, company } = settings;
   const role = caller.user === undefined ? undefined : members?.get(caller.user.id)?.role;
   return {
@@ -431,6 +436,7 @@ const teamRecordOf = (id: TeamId, team: Team, caller: Caller): TeamRecord => {
     role: role ?? null,
     defaultFrom: { ...defaultFrom },
     company: { ...company },
+    brand: { ...noBrand, ...brand, contrast: contrastsOf(brand) },
     requiresSecondFactor: requiresSecondFactor === true,
     billing,
     plan: plan ?? null,

@@ -23,11 +23,18 @@ import {
 } from '../../domain/templates/asset.js';
 import type { AssetUploaded } from '../../domain/templates/events.js';
 import type { AssetRecord } from '../../api/templates/templates.js';
-import { AppendUnknown, invalid } from '../../domain/core/errors.js';
+import { AppendUnknown, DomainError, invalid } from '../../domain/core/errors.js';
 import { startOf, type Cause } from '../../event-log/event-log.js';
 import { NO_NAME_LEFT, safeFilename } from '../../domain/mime/attachment.js';
 import { nameFault } from '../../shared/text.js';
-import { assetStream, assertDefined, parseAssetId, type AssetId, type TeamId } from '../../domain/core/ids.js';
+import {
+  assetStream,
+  assertDefined,
+  parseAssetId,
+  teamStream,
+  type AssetId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 
 /** The sealed bytes are bound to this context. */
 const CONTEXT = 'asset';
@@ -71,6 +78,16 @@ export const findAssetType = async (
 ): Promise<string | undefined> => {
   const id = parseAssetId(reference);
   return (id && (await living(deps, teamId, id)))?.contentType;
+};
+
+/** The size and the media type of the team's living asset; undefined: it has none with this id. */
+export const findAsset = async (
+  deps: Pick<TemplateNeeds, 'eventLog'>,
+  teamId: TeamId,
+  reference: string,
+): Promise<Readonly<{ sizeBytes: number; contentType: string }> | undefined> => {
+  const id = parseAssetId(reference);
+  return id && (await living(deps, teamId, id));
 };
 
 export const getAsset = async (deps: TemplateNeeds, caller: Caller, id: AssetId): Promise<AssetRecord> => {
@@ -168,6 +185,7 @@ export const deleteAsset = async (
 ): Promise<Deleted> => {
   const stream = assetStream(id);
   const cause = causeOf(deps, caller);
+  await assertNoLogo(deps, caller.teamId, id);
   const guard = permanently ? leftOf(caller.teamId) : ownedBy(caller.teamId, assetNotFound);
   await handle(
     deps.eventLog,
@@ -180,6 +198,15 @@ export const deleteAsset = async (
   // If the program dies before this, the erase worker does it.
   if (permanently) await eraseStream(deps, stream);
   return { id, deleted: true };
+};
+
+/** Throws ASSET_IN_USE for the logo of the team: mails that show it could not be accepted any more. */
+const assertNoLogo = async (deps: TemplateNeeds, teamId: TeamId, id: AssetId): Promise<void> => {
+  if ((await deps.team(teamStream(teamId))).state?.brand?.logo !== id) return;
+  throw new DomainError(
+    'ASSET_IN_USE',
+    'The picture is the logo of the team. Choose another logo, or none, before you delete it.',
+  );
 };
 
 /**

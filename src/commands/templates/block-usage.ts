@@ -15,7 +15,7 @@ import { measuringBudget } from './warnings.js';
 import type { BlockImpact, BlockUsage } from '../../api/templates/templates.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { teamStream, type TeamId } from '../../domain/core/ids.js';
-import { emptyCompany } from '../../domain/teams/state.js';
+import { companyOf } from '../../domain/teams/state.js';
 import {
   expandDocument,
   expandEmail,
@@ -178,7 +178,7 @@ const followersOf = async <K extends 'email' | 'attachment'>(
 const allFollowers = async (deps: TemplateNeeds, caller: Caller): Promise<readonly Follower[]> => {
   const { limits, renderer } = deps;
   const { state: team } = await deps.team(teamStream(caller.teamId));
-  const environment = { at: causeOf(deps, caller).at, company: team?.settings.company ?? emptyCompany };
+  const environment = { at: causeOf(deps, caller).at, company: companyOf(team) };
   const emails = await followersOf(emailKind, deps, caller.teamId, {
     faults: (draft, find) => emailIncludeFaults(draft, { find, limits }),
     render: async (draft, find) => {

@@ -158,6 +158,6 @@ export const templateCommands = {
   },
   getAsset: { run: getAsset, codes: ['ASSET_NOT_FOUND'] },
   assetContent: { run: assetContent, codes: ['ASSET_NOT_FOUND'] },
-  deleteAsset: { run: deleteAsset, codes: ['ASSET_NOT_FOUND', ...writeCodes] },
+  deleteAsset: { run: deleteAsset, codes: ['ASSET_NOT_FOUND', 'ASSET_IN_USE', ...writeCodes] },
   restoreAsset: { run: restoreAsset, codes: ['ASSET_NOT_FOUND', ...writeCodes] },
 } as const satisfies CommandTable<TemplateNeeds>;

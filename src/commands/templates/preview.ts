@@ -40,7 +40,7 @@ import { emailInLanguage } from '../../domain/rendering/languages.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { mailWarnings } from '../../domain/rendering/check/email.js';
 import { previewVariables } from '../../domain/rendering/fill/variables.js';
-import { emptyCompany } from '../../domain/teams/state.js';
+import { companyOf } from '../../domain/teams/state.js';
 import { findVersion } from '../../domain/templates/decider.js';
 import { templateRules } from '../../domain/templates/email-template.js';
 
@@ -81,7 +81,7 @@ export const previewTemplate = async (
 type RenderPreview = (email: EmailInput) => Promise<RenderedEmail>;
 
 /**
- * In: a checked template with its blocks in the language of the mail. `unsubscribes`: the mail has a link for it. Out:
+ * In: a checked template with its blocks in the language of the mail. `unsubscribes`: the mail has a link for it. `company`: default: that of the team, with its brand. Out:
  * its preview. Rejects with what `rendered` rejects with.
  */
 export const previewOf = async (
@@ -92,14 +92,16 @@ export const previewOf = async (
     variables,
     unsubscribes,
     rendered,
+    company: given,
   }: Readonly<{
     content: EmailTemplateContent;
     variables: JsonObject;
     unsubscribes: boolean;
     rendered: RenderPreview;
+    company?: RenderEnvironment['company'];
   }>,
 ): Promise<PreviewResponse> => {
-  const company = (await deps.team(teamStream(caller.teamId))).state?.settings.company ?? emptyCompany;
+  const company = given ?? companyOf((await deps.team(teamStream(caller.teamId))).state);
   const email: EmailInput = {
     variables: previewVariables(content.variables, variables),
     environment: {

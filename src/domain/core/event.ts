@@ -92,6 +92,7 @@ export const activityActions = [
   'billing-changed',
   'tracking-changed',
   'security-changed',
+  'brand-changed',
 ] as const;
 export type ActivityKind = `${ActivityTarget}.${(typeof activityActions)[number]}`;
 

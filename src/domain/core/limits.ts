@@ -317,6 +317,8 @@ export const defaultLimits = {
   // Teams
   teamNameCharsMax: 255,
   companyFieldCharsMax: 320,
+  /** The pages of the service carry the logo of a team inside of them. */
+  brandLogoSizeBytesMax: 262_144,
   /** Teams that one person owns, including deleted ones that can be restored. */
   teamsOwnedMax: 50,
   teamMembersMax: 1_000,

@@ -20,6 +20,7 @@ import {
 } from './state.js';
 import type { Company } from '../rendering/scope/constants.js';
 import type { Recipient } from '../mime/address.js';
+import { brandAfter, isEqualBrand, type BrandChanges } from './brand.js';
 import { NO_TRACKING, type Tracking } from '../recipients/tracking.js';
 import { invitationNotFound } from './invitation.js';
 
@@ -34,7 +35,12 @@ export type MemberCommand =
   /** The former owner stays in the team as an admin. */
   | Readonly<{ type: 'TransferOwnership'; at: string; by: UserId; to: UserId }>;
 
-export type TeamChanges = Readonly<{ name?: string; defaultFrom?: Recipient; company?: Partial<Company> }>;
+export type TeamChanges = Readonly<{
+  name?: string;
+  defaultFrom?: Recipient;
+  company?: Partial<Company>;
+  brand?: BrandChanges;
+}>;
 
 /** `plan` and `emailsPerMonth`: null removes the value, absent leaves it. */
 export type BillingChanges = Readonly<{ billing?: Billing; plan?: PlanName | null; emailsPerMonth?: number | null }>;
@@ -361,9 +367,12 @@ const changeTeam = (team: Team, command: Extract<TeamCommand, { type: 'ChangeTea
   };
   const isSame = JSON.stringify(settings) === JSON.stringify(before);
   const isAsked = requiresSecondFactor !== undefined && requiresSecondFactor !== (team.requiresSecondFactor === true);
+  const brand = changes.brand === undefined ? team.brand : brandAfter(team.brand, changes.brand);
+  const isSameBrand = changes.brand === undefined || isEqualBrand(brand, team.brand);
   return [
     ...(isSame ? [] : [{ type: 'TeamSettingsChanged' as const, data: { at, settings } }]),
     ...(isAsked ? [{ type: 'TeamSecurityChanged' as const, data: { at, requiresSecondFactor } }] : []),
+    ...(isSameBrand ? [] : [{ type: 'TeamBrandChanged' as const, data: { at, ...brand } }]),
   ];
 };
 

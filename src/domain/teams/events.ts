@@ -168,6 +168,18 @@ export const teamEvents = {
     },
     activity: 'team.security-changed',
   }),
+  /** The whole brand from then on; without any part the team has none. `logo`: the id of an asset. */
+  TeamBrandChanged: {
+    data: Type.Object({
+      at: text,
+      logo: Type.Optional(text),
+      accent: Type.Optional(text),
+      background: Type.Optional(text),
+      text: Type.Optional(text),
+    }),
+    audit: { category: 'settings', action: 'team.brand_changed' },
+    activity: 'team.brand-changed',
+  },
   TeamDeleted: {
     data: Type.Object({ at: text }),
     audit: { category: 'team', action: 'team.deleted' },

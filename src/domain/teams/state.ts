@@ -7,7 +7,7 @@ import type { TeamEvent, InstanceEvent, TeamSettings } from './events.js';
 import type { Role } from '../access/permissions.js';
 import { plans, type PlanName } from '../billing/plans.js';
 import type { Terms } from '../billing/decider.js';
-import type { Company } from '../rendering/scope/constants.js';
+import type { Brand, Company } from '../rendering/scope/constants.js';
 import type { Tracking } from '../recipients/tracking.js';
 import type { Recipient } from '../mime/address.js';
 
@@ -36,6 +36,8 @@ export type Team = Readonly<{
   invitations?: Invitations;
   /** Members are admitted only with a second factor. */
   requiresSecondFactor?: true;
+  /** Absent as long as the team has none. */
+  brand?: Brand;
   /** Absent unless the team is deleted. */
   deletedAt?: string;
   /** Since when it cannot be restored any more. */
@@ -106,6 +108,13 @@ export const evolveTeam = (team: TeamState, event: TeamEvent): TeamState => {
       const { requiresSecondFactor: _before, ...before } = team;
       const others = { ...before, revision: team.revision + 1 };
       return event.data.requiresSecondFactor ? { ...others, requiresSecondFactor: true } : others;
+    }
+    case 'TeamBrandChanged': {
+      if (team === undefined) return undefined;
+      const { brand: _before, ...before } = team;
+      const { at: _at, ...brand } = event.data;
+      const others = { ...before, revision: team.revision + 1 };
+      return Object.keys(brand).length === 0 ? others : { ...others, brand };
     }
     case 'TeamDeleted':
       return team && { ...team, deletedAt: event.data.at };
@@ -219,6 +228,12 @@ export const emptyCompany: Company = {
   postalCode: '',
   country: '',
 };
+
+/** The company of the team with its brand, as mails and documents show it. */
+export const companyOf = (team: Pick<Team, 'settings' | 'brand'> | undefined): Company & Brand => ({
+  ...(team?.settings.company ?? emptyCompany),
+  ...team?.brand,
+});
 
 /**
  * The sender and the company that the first team shows until its operator sets others. They are nobody's, so no relay

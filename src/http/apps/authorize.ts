@@ -26,8 +26,9 @@ import {
   type AuthorizationParams,
   type FaultyAuthorization,
 } from '../../domain/apps/authorization.js';
-import { assertDefined, parseOAuthGrantId, type UserId } from '../../domain/core/ids.js';
+import { assertDefined, parseOAuthGrantId, parseTeamId, type UserId } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
+import type { PageBrand } from '../../domain/teams/brand.js';
 import type { OAuthGrantRecord } from '../../api/apps.js';
 import { auditDenial } from '../server/hooks.js';
 import { callerWith } from '../server/admission.js';
@@ -166,8 +167,18 @@ const signIn = async (
     scopes: authorization.scopes.map((scope) => words[language].scopes[scope]),
     teams,
     hidden: { ...hidden, access_token: signedIn.accessToken },
+    brand: await brandOf(deps, teams),
   };
   return sendConsent(reply, language, page, authorization.redirectUri);
+};
+
+/** The brand of the only team. */
+const brandOf = async (
+  { commands }: Deps,
+  teams: readonly Readonly<{ id: string }>[],
+): Promise<PageBrand | undefined> => {
+  const id = teams.length === 1 ? parseTeamId(teams[0]?.id ?? '') : undefined;
+  return id === undefined ? undefined : commands.brandOfPages(id);
 };
 
 const teamsOf = async ({ queries }: Deps, userId: UserId): Promise<readonly Readonly<{ id: string; name: string }>[]> =>
@@ -321,6 +332,8 @@ type SignInPage = Readonly<{
   hidden: Hidden;
 }>;
 type ConsentPage = Readonly<{
+  /** The brand of the team, where the person has one team alone. */
+  brand: PageBrand | undefined;
   appName: string;
   homepage: string;
   /** The host that the person is sent to afterwards. */
@@ -455,7 +468,9 @@ const sendSignIn = (
         ]
       : [`${asks} ${sentenceOf(said.nextPage, {})}`];
   const page = { ...signInPage(language, again), action: reply.server.ownPath(PATH), html, hidden };
-  return sendPersonPage(reply, status, fillSignIn(page), 'error' in authorization ? redirectUri : undefined);
+  return sendPersonPage(reply, status, fillSignIn(page), {
+    target: 'error' in authorization ? redirectUri : undefined,
+  });
 };
 
 const sendAppsSignIn = (reply: FastifyReply, status: number, language: PageLanguage, again: Again = {}): FastifyReply =>
@@ -488,7 +503,7 @@ const sendConsent = (reply: FastifyReply, language: PageLanguage, page: ConsentP
       action: ownPath(PATH),
       appsPath: ownPath(APPS_PATH),
     }),
-    target,
+    { target, brand: page.brand },
   );
 };
 

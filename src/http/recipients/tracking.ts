@@ -5,7 +5,7 @@ import type { EmailId } from '../../domain/core/ids.js';
 import { trackingExamples } from '../../api/examples.js';
 import { TrackingSchema } from '../../api/recipients.js';
 import { callerOf, type App, type HttpDeps } from '../server/context.js';
-import { contentPolicy } from '../server/headers.js';
+import { personPage, readerLanguage, sendPersonPage, type PageLanguage } from '../server/forms.js';
 import { countFailed } from '../server/admission.js';
 
 type ClickTarget = NonNullable<ReturnType<HttpDeps['tracking']['tokens']['openClick']>>;
@@ -18,12 +18,34 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 const config = { access: 'public', forReaders: true, links: true } as const;
 const hidden = { hide: true } as const;
 
-const GONE = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Link not found</title></head>
-<body><h1>This link leads nowhere</h1><p>It was cut off or changed on its way. Open the mail again and follow the link from there.</p></body>
-</html>
-`;
+type Words = Readonly<Record<'leadsNowhere' | 'openAgain', string>>;
+
+const words: Readonly<Record<PageLanguage, Words>> = {
+  en: {
+    leadsNowhere: 'This link leads nowhere',
+    openAgain: 'It was cut off or changed on its way. Open the email again and follow the link from there.',
+  },
+  de: {
+    leadsNowhere: 'Dieser Link führt ins Leere',
+    openAgain:
+      'Er wurde unterwegs abgeschnitten oder verändert. Öffnen Sie die E-Mail noch einmal und folgen Sie dem Link von dort.',
+  },
+  fr: {
+    leadsNowhere: 'Ce lien ne mène nulle part',
+    openAgain: 'Il a été coupé ou modifié en chemin. Rouvrez l’e-mail et suivez le lien qui s’y trouve.',
+  },
+  pt: {
+    leadsNowhere: 'Esta ligação não leva a lado nenhum',
+    openAgain: 'Foi cortada ou alterada no caminho. Abra de novo o e-mail e siga a ligação a partir daí.',
+  },
+  ar: {
+    leadsNowhere: 'هذا الرابط لا يؤدي إلى أي مكان',
+    openAgain: 'قُطع جزء منه أو تغيّر في الطريق. افتح الرسالة مرة أخرى واتبع الرابط منها.',
+  },
+};
+
+/** The reader does not know this service, so the page does not name it. */
+const fill = personPage<Readonly<{ text: string }>>('<h1><%= it.title %></h1>\n<p><%= it.text %></p>\n', '');
 
 /** False for HEAD, and for what a browser or a mail program fetches before its user asks for it. */
 const isSeen = ({ method, headers }: FastifyRequest): boolean =>
@@ -100,12 +122,10 @@ const answer = (
 
 const leadNowhere = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   await countFailed(deps, request, reply);
-  return reply
-    .code(404)
-    .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', contentPolicy())
-    .header('x-robots-tag', 'noindex, nofollow')
-    .send(GONE);
+  const language = readerLanguage(request);
+  const { leadsNowhere: title, openAgain: text } = words[language];
+  const brand = request.linkTeam === undefined ? undefined : await deps.commands.brandOfPages(request.linkTeam);
+  return sendPersonPage(reply, 404, fill({ title, text, language, brand }), { brand });
 };
 
 const settingRoutes = (app: App, { commands }: Deps): void => {

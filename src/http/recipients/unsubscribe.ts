@@ -1,8 +1,17 @@
 /** The page behind unsubscribe links, and the forms of its buttons (RFC 8058). GET changes nothing. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Subscription, UNSUBSCRIBE_PATH } from '../../commands/recipients/unsubscribe.js';
+import type { PageBrand } from '../../domain/teams/brand.js';
 import type { App, HttpDeps } from '../server/context.js';
-import { personPage, readerLanguage, sendPersonPage, sentenceOf, type PageLanguage } from '../server/forms.js';
+import {
+  inScheme,
+  knownLanguage,
+  personPage,
+  readerLanguage,
+  sendPersonPage,
+  sentenceOf,
+  type PageLanguage,
+} from '../server/forms.js';
 
 type Button = Readonly<{ name: string; value: string; text: string; isMain: boolean }>;
 
@@ -150,20 +159,41 @@ const subscribedAgain: Page = {
 const unknown: Page = { title: 'isInvalid', text: 'openAgain' };
 const unchanged: Page = { title: 'isUnchanged', text: 'formLacks' };
 
-const send = (
-  reply: FastifyReply,
-  status: number,
+type Shown = Pick<Subscription, 'list' | 'company'> & Readonly<{ brand?: PageBrand | undefined }>;
+
+const filled = (
   { title, text, button: buttonOf }: Page,
   language: PageLanguage,
-  { list, company }: Pick<Subscription, 'list' | 'company'> = { list: '', company: '' },
-): FastifyReply => {
+  { list, company, brand }: Shown = { list: '', company: '' },
+): string => {
   const said = words[language];
   const html = sentenceOf(company === '' ? said[text] : said[text].replace('{list}', said.listFrom), { list, company });
-  return sendPersonPage(reply, status, fill({ title: said[title], language, html, button: buttonOf?.(said) }));
+  return fill({ title: said[title], language, html, brand, button: buttonOf?.(said) });
 };
+
+const send = (reply: FastifyReply, status: number, page: Page, language: PageLanguage, shown?: Shown): FastifyReply =>
+  sendPersonPage(reply, status, filled(page, language, shown), { brand: shown?.brand });
+
+/** Shows in a frame how the page would look, in the language of the reader or in `known`. */
+export const sendUnsubscribeExample = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    brand,
+    known,
+    scheme,
+  }: Readonly<{ brand: PageBrand | undefined; known: string | undefined; scheme: 'light' | 'dark' | undefined }>,
+): FastifyReply => {
+  const language = knownLanguage(known) ?? readerLanguage(request);
+  const html = filled(asking, language, { list: 'news', company: brand?.name ?? '', brand });
+  return sendPersonPage(reply, 200, inScheme(html, scheme), { brand, isFramed: true });
+};
+
+type Deps = Pick<HttpDeps, 'commands'>;
 
 /** Answers with the page of the result, or 404 for an invalid token. */
 const answer = async (
+  { commands }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
   result: Promise<Subscription | undefined>,
@@ -173,7 +203,10 @@ const answer = async (
   // The form tells in which language its page was.
   const known = /(?:^|&)language=([a-z]{2})(?:&|$)/.exec(String(request.body))?.[1] ?? found?.locale;
   const language = readerLanguage(request, known);
-  return found === undefined ? send(reply, 404, unknown, language) : send(reply, 200, page(found), language, found);
+  const teamId = found?.teamId ?? request.linkTeam;
+  const brand = teamId === undefined ? undefined : await commands.brandOfPages(teamId);
+  if (found === undefined) return send(reply, 404, unknown, language, { list: '', company: '', brand });
+  return send(reply, 200, page(found), language, { ...found, brand });
 };
 
 const FORM_BYTES_MAX = 4_096;
@@ -194,7 +227,8 @@ const has = (body: string, [name, value]: readonly [string, string]): boolean =>
 const asksToEnd = (body: string): boolean => body.trim() === '' || has(body, ONE_CLICK);
 
 /** Registers /u/:token: no cookie, no redirect, no key. */
-export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
+export const unsubscribeRoutes = (app: App, deps: Deps): void => {
+  const { commands } = deps;
   const path = `${UNSUBSCRIBE_PATH}:token`;
   const config = { access: 'public', links: true } as const;
   const schema = { hide: true };
@@ -209,6 +243,7 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
 
     const show = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
       answer(
+        deps,
         request,
         reply,
         commands.readSubscription(tokenOf(request.params), request.linkTeam),
@@ -218,9 +253,15 @@ export const unsubscribeRoutes = (app: App, { commands }: Pick<HttpDeps, 'comman
       const { params, id, linkTeam } = request;
       const body = typeof request.body === 'string' ? request.body : '';
       if (has(body, AGAIN))
-        return answer(request, reply, commands.subscribeAgain(tokenOf(params), id, linkTeam), () => subscribedAgain);
+        return answer(
+          deps,
+          request,
+          reply,
+          commands.subscribeAgain(tokenOf(params), id, linkTeam),
+          () => subscribedAgain,
+        );
       if (asksToEnd(body))
-        return answer(request, reply, commands.unsubscribe(tokenOf(params), id, linkTeam), () => unsubscribed);
+        return answer(deps, request, reply, commands.unsubscribe(tokenOf(params), id, linkTeam), () => unsubscribed);
       return send(reply, 400, unchanged, readerLanguage(request));
     };
     for (const one of [path, `${path}/`]) {

@@ -4,6 +4,8 @@
 import { Eta } from 'eta/core';
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hexContrast, mixedHex, READABLE_CONTRAST } from '../../domain/rendering/contrast.js';
+import type { PageBrand } from '../../domain/teams/brand.js';
 import type { App } from './context.js';
 import { contentPolicy } from './headers.js';
 
@@ -34,10 +36,45 @@ input[readonly] { background: transparent; color: var(--soft); }
 button { flex: 1; min-height: 44px; padding: 10px 18px; border: 1px solid var(--line); border-radius: 10px; background: transparent; color: inherit; font: inherit; font-weight: 600; cursor: pointer; }
 .way { display: block; padding: 10px 18px; border: 1px solid var(--line); border-radius: 10px; color: inherit; font-weight: 600; text-align: center; text-decoration: none; }
 button.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+:root.light { color-scheme: light; }
+:root.dark { color-scheme: dark; }
+.brand { margin: 0 0 22px; font-weight: 600; }
+.brand img { display: block; max-width: 220px; max-height: 64px; }
+footer { max-width: 440px; margin: -24px auto 48px; padding: 0 32px; color: var(--soft); font-size: 13px; text-align: center; overflow-wrap: anywhere; }
+@media (max-width: 480px) { main:not(:last-child) { min-height: 0; } footer { margin: 20px auto; padding: 0 20px; } }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 `;
 
-const styleHash = createHash('sha256').update(style).digest('base64');
+const hashOf = (sheet: string): string => `'sha256-${createHash('sha256').update(sheet).digest('base64')}'`;
+
+const styleHash = hashOf(style);
+
+/** Card and letters of the page in dark mode, and letters on an accent. */
+const DARK = { background: '#1b1d21', text: '#ececea' } as const;
+const ON_ACCENT = ['#ffffff', '#1d1d1b'] as const;
+
+/** Backgrounds below this contrast to white letters are light. */
+const isLightGround = (background: string): boolean =>
+  hexContrast('#1d1d1b', background) > hexContrast('#ffffff', background);
+
+/** The accent, as far towards the letters as is needed to read it on the background. */
+const readableAccent = (accent: string, { background, text }: Readonly<{ background: string; text: string }>): string =>
+  [0, 0.25, 0.5, 0.75]
+    .map((share) => mixedHex(accent, text, share))
+    .find((color) => hexContrast(color, background) >= READABLE_CONTRAST) ?? text;
+
+/** The sheet of a team's colours: as it chose them, and in dark mode unless its card is dark itself. */
+const brandStyle = ({ accent, ...chosen }: NonNullable<PageBrand['colors']>): string => {
+  const dark = isLightGround(chosen.background) ? DARK : chosen;
+  const both = (of: (colors: Readonly<{ background: string; text: string }>) => string): string =>
+    `light-dark(${of(chosen)}, ${of(dark)})`;
+  const onAccent = (shown: string): string =>
+    ON_ACCENT.find((color) => hexContrast(color, shown) >= READABLE_CONTRAST) ?? ON_ACCENT[1];
+  return `:root { --card: ${both(({ background }) => background)}; --ink: ${both(({ text }) => text)}; --soft: ${both(({ background, text }) => readableAccent(mixedHex(text, background, 0.3), { background, text }))}; --ground: ${both(({ background, text }) => mixedHex(background, text, 0.05))}; --line: ${both(({ background, text }) => mixedHex(background, text, 0.2))}; --accent: ${both((colors) => readableAccent(accent, colors))}; --main: ${accent}; --on-main: ${onAccent(accent)}; }
+button.main { border-color: var(--main); background: var(--main); color: var(--on-main); }
+.brand img { padding: light-dark(0, 8px 12px); background: light-dark(transparent, ${chosen.background}); border-radius: 8px; }
+`;
+};
 
 /** The languages of the pages that strangers meet: those of the samples. */
 export const pageLanguages = ['en', 'de', 'fr', 'pt', 'ar'] as const;
@@ -57,11 +94,16 @@ export const readerLanguage = ({ headers }: Pick<FastifyRequest, 'headers'>, kno
     .filter(({ weight }) => weight > 0)
     .sort((one, other) => other.weight - one.weight);
   for (const tag of [...accepted.map(({ tag }) => tag), known ?? '']) {
-    const language = tag.toLowerCase().split('-')[0];
-    const found = pageLanguages.find((name) => name === language);
+    const found = knownLanguage(tag);
     if (found !== undefined) return found;
   }
   return 'en';
+};
+
+/** In: a tag of a language (BCP 47). Out: the language of pages that it names; undefined: there is none. */
+export const knownLanguage = (tag: string | undefined): PageLanguage | undefined => {
+  const language = tag?.toLowerCase().split('-')[0];
+  return pageLanguages.find((name) => name === language);
 };
 
 /**
@@ -88,28 +130,70 @@ const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) =
 export const personPage = <Values extends object>(
   inside: string,
   after = ' · sealpost',
-): ((values: Values & Readonly<{ title: string; language?: PageLanguage }>) => string) => {
-  const fill = pageTemplate<Values & Readonly<{ title: string; language: PageLanguage; style: string }>>(
-    shell(inside, after),
-  );
-  return (values) => fill({ ...values, language: values.language ?? 'en', style });
+): ((
+  values: Values & Readonly<{ title: string; language?: PageLanguage; brand?: PageBrand | undefined }>,
+) => string) => {
+  const fill = pageTemplate<Values & Shell>(shell(inside, after));
+  return (values) => {
+    const { brand, language = 'en' } = values;
+    const colors = brand?.colors === undefined ? '' : brandStyle(brand.colors);
+    return fill({
+      ...values,
+      language,
+      style,
+      colors,
+      logo: brand?.logo ?? '',
+      sender: brand?.name ?? '',
+      foot: brand?.foot ?? [],
+    });
+  };
 };
 
-/** `target`: where a form of the page leads in the end; a browser checks redirects of forms too. */
-export const sendPersonPage = (reply: FastifyReply, status: number, html: string, target?: string): FastifyReply =>
-  reply
+/** The page in one colour scheme, whatever the system prefers. */
+export const inScheme = (html: string, scheme: 'light' | 'dark' | undefined): string =>
+  scheme === undefined ? html : html.replace('<html ', `<html class="${scheme}" `);
+
+type Shell = Readonly<{
+  title: string;
+  language: PageLanguage;
+  style: string;
+  colors: string;
+  logo: string;
+  sender: string;
+  foot: readonly string[];
+}>;
+
+/**
+ * `target`: where a form of the page leads in the end; a browser checks redirects of forms too. `brand`: that of the
+ * page. `isFramed`: a page of the service shows it in a frame, where nothing of it acts.
+ */
+type Sent = Readonly<{ target?: string | undefined; brand?: PageBrand | undefined; isFramed?: boolean }>;
+
+export const sendPersonPage = (
+  reply: FastifyReply,
+  status: number,
+  html: string,
+  { target, brand, isFramed = false }: Sent = {},
+): FastifyReply => {
+  if (!isFramed) reply.header('x-frame-options', 'DENY');
+  return reply
     .code(status)
     .header('content-type', 'text/html; charset=utf-8')
-    .header('content-security-policy', policyOf(target))
-    .header('x-frame-options', 'DENY')
+    .header('content-security-policy', policyOf(target, brand, isFramed))
     .header('x-robots-tag', 'noindex, nofollow')
     .send(html);
+};
 
-/** `target`: the address of an app to which the form redirects, and which must be allowed. No page may frame it. */
-const policyOf = (target: string | undefined): string =>
+/** `target`: the address of an app to which the form redirects, and which must be allowed. */
+const policyOf = (target: string | undefined, brand: PageBrand | undefined, isFramed: boolean): string =>
   contentPolicy(
-    { 'style-src': `'sha256-${styleHash}'` },
-    { formAction: target === undefined ? "'self'" : `'self' ${new URL(target).origin}` },
+    {
+      'style-src': brand?.colors === undefined ? styleHash : `${styleHash} ${hashOf(brandStyle(brand.colors))}`,
+      ...(brand?.logo === undefined ? {} : { 'img-src': 'data:' }),
+    },
+    isFramed
+      ? { framedBy: "'self'", sandbox: '' }
+      : { formAction: target === undefined ? "'self'" : `'self' ${new URL(target).origin}` },
   );
 
 const shell = (inside: string, after: string): string => `<!doctype html>
@@ -121,10 +205,17 @@ const shell = (inside: string, after: string): string => `<!doctype html>
 <meta name="robots" content="noindex, nofollow">
 <title><%= it.title %>${after}</title>
 <style><%~ it.style %></style>
+<% if (it.colors !== '') { %><style><%~ it.colors %></style>
+<% } %>\
 </head>
 <body>
 <main>
+<% if (it.logo !== '') { %><p class="brand"><img src="<%= it.logo %>" alt="<%= it.sender %>"></p>
+<% } else if (it.colors !== '') { %><p class="brand"><%= it.sender %></p>
+<% } %>\
 ${inside}</main>
+<% if (it.foot.length > 0) { %><footer><% for (const line of it.foot) { %><div><%= line %></div><% } %></footer>
+<% } %>\
 </body>
 </html>
 `;

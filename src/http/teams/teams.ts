@@ -1,5 +1,6 @@
 /** The routes of teams and of their members. */
 import {
+  BrandPreviewQuerySchema,
   changeMemberExamples,
   ChangeMemberRequestSchema,
   MemberListSchema,
@@ -26,7 +27,11 @@ import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server
 import { PagingQuerySchema, TeamListQuerySchema } from '../../api/core/queries.js';
 import { personOf } from '../../commands/access/users.js';
 import { expectedRevisions, tagged } from '../server/headers.js';
+import { untilClosed } from '../server/hooks.js';
+import { framed } from '../server/mail-html.js';
+import { quietHtml, quietPolicy } from '../server/quiet-html.js';
 import { coerceQuery } from '../server/validation.js';
+import { sendUnsubscribeExample } from '../recipients/unsubscribe.js';
 import { pagingOf } from '../server/query.js';
 
 type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
@@ -41,6 +46,7 @@ const withoutTeam = true;
 export const teamRoutes = (app: App, deps: Deps): void => {
   collectionRoutes(app, deps);
   teamRoute(app, deps);
+  brandRoute(app, deps);
   endRoutes(app, deps);
 };
 
@@ -159,6 +165,41 @@ const teamRoute = (app: App, { commands, queries }: Deps): void => {
     },
     async (request, reply) =>
       tagged(reply, await commands.updateTeam(callerOf(request), request.body, expectedRevisions(request))),
+  );
+};
+
+const brandRoute = (app: App, { commands }: Deps): void => {
+  app.get(
+    '/api/teams/:teamId/brand/preview',
+    {
+      config: {
+        ...{ access: 'team:manage', unknownId, media: 'text/html' },
+        command: 'previewBrandMail',
+      },
+      preValidation: coerceQuery(BrandPreviewQuerySchema),
+      schema: {
+        summary: 'Show a brand that is not saved',
+        description:
+          'A page for a sandboxed frame: a mail, or the page behind unsubscribe links, with these values. Nothing of it acts.',
+        operationId: 'previewBrand',
+        tags,
+        params: teamParams,
+        querystring: BrandPreviewQuerySchema,
+      },
+    },
+    async (request, reply) => {
+      const { show = 'mail', scheme, language, ...values } = request.query;
+      const caller = callerOf(request);
+      if (show === 'unsubscribe') {
+        const brand = await commands.previewBrandPage(caller, values);
+        return sendUnsubscribeExample(request, reply, { brand, known: language, scheme });
+      }
+      const html = await commands.previewBrandMail(caller, values, untilClosed(reply));
+      return reply
+        .header('content-type', 'text/html; charset=utf-8')
+        .header('content-security-policy', quietPolicy(false))
+        .send(framed(quietHtml(html, { pictures: false, linkOf: () => '#' }), scheme === 'dark'));
+    },
   );
 };
 

@@ -110,6 +110,7 @@ const teamAfter = (
     case 'TeamTrackingChanged':
     case 'TeamSuppressionsBegan':
     case 'TeamSecurityChanged':
+    case 'TeamBrandChanged':
     case 'TeamRemoved':
       return same;
   }
@@ -132,6 +133,7 @@ const membershipSteps = (event: TeamEvent, before: TeamDocument | undefined, tea
     case 'TeamTrackingChanged':
     case 'TeamSuppressionsBegan':
     case 'TeamSecurityChanged':
+    case 'TeamBrandChanged':
     case 'TeamRemoved':
     case 'MemberInvited':
     case 'InvitationRenewed':
@@ -186,6 +188,7 @@ export const teamsProjection = declareProjection({
     TeamTrackingChanged: step,
     TeamSuppressionsBegan: step,
     TeamSecurityChanged: step,
+    TeamBrandChanged: step,
     TeamDeleted: step,
     TeamRestored: step,
     TeamRemoved: step,

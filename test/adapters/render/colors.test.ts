@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { caniemail } from 'caniemail';
 import fc from 'fast-check';
 import t from 'tap';
-import { argb, hexOfHsl, hslOf, luminanceOf, pdfColor, rgbHex, rgbOf } from '../../../src/adapters/render/colors.js';
+import { argb, hexOfHsl, hslOf, pdfColor, rgbHex, rgbOf } from '../../../src/adapters/render/colors.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
+import { luminanceOf } from '../../../src/domain/rendering/contrast.js';
 import { renderTemplate, templateOf } from '../../support/rendering.js';
 import { seenTexts, type Mode, type SeenText } from '../../support/seen-colors.js';
 

@@ -3,6 +3,7 @@
  * Light surfaces become dark ones of the same hue, dark text light. Literals are computed when the template is
  * compiled, values when it is rendered.
  */
+import { READABLE_CONTRAST } from '../../../domain/rendering/contrast.js';
 import { contrastOf, hexOfHsl, hslOf, isTranslucent, rgbOf, seenOn } from '../colors.js';
 
 /**
@@ -30,9 +31,6 @@ export type DarkColors = Readonly<{
   /** The rules of all classes that were asked for. */
   rules: () => string;
 }>;
-
-/** Contrast at which letters of any size can be read (WCAG 2.2, 1.4.3). */
-export const READABLE_CONTRAST = 4.5;
 
 const property: Readonly<Record<ColorRole, string>> = {
   page: 'background-color',

@@ -1,4 +1,4 @@
-/** The global constants of every template: `{{__CURRENT_DATE__}}`, `{{__COMPANY_NAME__}}` and the others. */
+/** The global constants of every template: `{{__CURRENT_DATE__}}`, `{{__COMPANY_NAME__}}`, `{{__BRAND_ACCENT__}}` and the others. */
 import type { ValueFormat } from './definitions.js';
 import type { Language } from './formats.js';
 
@@ -15,11 +15,20 @@ export type Company = Readonly<{
   country: string;
 }>;
 
+/**
+ * The look of a team: the id of the asset that is its logo, and its colours as `#rrggbb`. What a team has not set is
+ * absent.
+ */
+export type Brand = Readonly<{ logo?: string; accent?: string; background?: string; text?: string }>;
+
+/** Colours of a team that has set none. `background` is that of the card, on which texts stand. */
+export const defaultColors = { accent: '#0f766e', background: '#ffffff', text: '#1f2937' } as const;
+
 /** Values behind the global constants of a template; pinned with the email, so that it renders the same for ever. */
 export type RenderEnvironment = Readonly<{
   /** The moment of release (ISO time): what the date constants say. */
   at: string;
-  company: Company;
+  company: Company & Brand;
   /** Unsubscribe address of the recipient of this copy; where it is absent the constant is empty. */
   unsubscribeUrl?: string;
 }>;
@@ -37,6 +46,8 @@ const companyConstants = [
   '__COMPANY_COUNTRY__',
 ] as const;
 
+const brandConstants = ['__BRAND_LOGO__', '__BRAND_ACCENT__', '__BRAND_BACKGROUND__', '__BRAND_TEXT__'] as const;
+
 const dateConstants = [
   '__CURRENT_DATE__',
   '__CURRENT_YEAR__',
@@ -53,13 +64,15 @@ const languageConstants = ['__LANGUAGE__', '__LOCALE__'] as const;
 
 type DateConstant = (typeof dateConstants)[number];
 type CompanyConstant = (typeof companyConstants)[number];
+type BrandConstant = (typeof brandConstants)[number];
 type LanguageConstant = (typeof languageConstants)[number];
-export type Constant = DateConstant | LanguageConstant | CompanyConstant | typeof UNSUBSCRIBE_CONSTANT;
+export type Constant = DateConstant | LanguageConstant | CompanyConstant | BrandConstant | typeof UNSUBSCRIBE_CONSTANT;
 
 export const constants: readonly Constant[] = [
   ...dateConstants,
   ...languageConstants,
   ...companyConstants,
+  ...brandConstants,
   UNSUBSCRIBE_CONSTANT,
 ];
 
@@ -92,7 +105,7 @@ export const constantsOf = (
   const weekday = new Intl.DateTimeFormat(language.locale, { timeZone: language.timeZone, weekday: 'long' });
   let minute = '';
   let dates: Readonly<Record<DateConstant, string | number>> | undefined;
-  let company: Company | undefined;
+  let company: (Company & Brand) | undefined;
   let all: Readonly<Record<Constant, string | number>> | undefined;
   return (environment) => {
     const sameMinute = minute !== '' && environment.at.startsWith(minute) && environment.at.endsWith('Z');
@@ -104,13 +117,19 @@ export const constantsOf = (
       minute = environment.at.endsWith('Z') ? environment.at.slice(0, 16) : '';
     }
     company = environment.company;
-    all = { ...dates, ...spoken, ...companyValues(company), [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl };
+    all = {
+      ...dates,
+      ...spoken,
+      ...companyValues(company),
+      ...brandValues(company),
+      [UNSUBSCRIBE_CONSTANT]: unsubscribeUrl,
+    };
     return all;
   };
 };
 
 /** Compares by value, for each email pins a copy of its own. */
-const isSameCompany = (a: Company, b: Company): boolean =>
+const isSameCompany = (a: Company & Brand, b: Company & Brand): boolean =>
   a === b ||
   (a.name === b.name &&
     a.legalName === b.legalName &&
@@ -121,7 +140,11 @@ const isSameCompany = (a: Company, b: Company): boolean =>
     a.city === b.city &&
     a.state === b.state &&
     a.postalCode === b.postalCode &&
-    a.country === b.country);
+    a.country === b.country &&
+    a.logo === b.logo &&
+    a.accent === b.accent &&
+    a.background === b.background &&
+    a.text === b.text);
 
 const datesAt = (
   at: Date,
@@ -150,4 +173,12 @@ const companyValues = (company: Company): Record<CompanyConstant, string> => ({
   __COMPANY_STATE__: company.state,
   __COMPANY_POSTAL_CODE__: company.postalCode,
   __COMPANY_COUNTRY__: company.country,
+});
+
+/** A team without a logo has an empty one, which conditions can ask for. */
+const brandValues = ({ logo, accent, background, text }: Brand): Record<BrandConstant, string> => ({
+  __BRAND_LOGO__: logo === undefined ? '' : `asset:${logo}`,
+  __BRAND_ACCENT__: accent ?? defaultColors.accent,
+  __BRAND_BACKGROUND__: background ?? defaultColors.background,
+  __BRAND_TEXT__: text ?? defaultColors.text,
 });
