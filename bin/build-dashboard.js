@@ -33,6 +33,7 @@ const hashOf = () => {
     join(root, 'package-lock.json'),
     // Data of the service that the editor is made of (dashboard/src/templates/service.ts).
     join(root, 'src/domain/rendering/components.ts'),
+    join(root, 'bin/client-support.js'),
     import.meta.filename,
   ])
     if (statSync(file).isFile())
@@ -60,6 +61,17 @@ const oneLanguage = {
       : null,
 };
 
+/** The module of hints of the template editor. Its data is a development package, as the build is. */
+const clientSupport = {
+  name: 'client-support',
+  resolveId: (id) => (id === '#client-support' ? `\0${id}` : null),
+  load: async (id) => {
+    if (id !== '\0#client-support') return null;
+    const { clientSupport: supportNow } = await import('./client-support.js');
+    return `export default ${JSON.stringify(supportNow())};`;
+  },
+};
+
 const make = async ({ build }, hash) => {
   const made = await build({
     root: sources,
@@ -67,7 +79,7 @@ const make = async ({ build }, hash) => {
     configFile: false,
     logLevel: 'warn',
     mode: 'production',
-    plugins: [oneLanguage],
+    plugins: [oneLanguage, clientSupport],
     // Development packages of the service bring another React, which libraries beside them would find.
     resolve: { dedupe: ['react', 'react-dom'] },
     html: { cspNonce: '__NONCE__' },

@@ -9,6 +9,7 @@ import {
   documentOf,
   heldTags,
   htmlOf,
+  marksByTag,
   withAttribute,
 } from '../../../dashboard/src/templates/editor/forms/html.js';
 import { sanitized, tagsOf } from '../../../src/adapters/render/rich-tree.js';
@@ -185,4 +186,20 @@ void t.test('an address of a link', (t) => {
   t.equal(attributeOf(written, 'href'), 'https://example.com/?a=1&b="2"');
   t.equal(attributeOf(withAttribute(written, 'href', '{{url}}'), 'href'), '{{url}}');
   t.end();
+});
+
+void t.test('the schema of the editor takes every document and keeps it', async (t) => {
+  const { getSchema } = await import('@tiptap/core');
+  const { richExtensions } = await import('../../../dashboard/src/templates/editor/forms/rich-schema.js');
+  const schema = getSchema([...richExtensions]);
+  for (const html of [...new Set([...samples, ...held])]) {
+    const node = schema.nodeFromJSON(documentOf(html)!);
+    t.doesNotThrow(() => node.check(), html);
+    t.equal(htmlOf(node.toJSON() as DocNode), htmlOf(documentOf(html)!), html);
+  }
+  t.same(
+    Object.keys(schema.marks),
+    [...new Set(Object.values(marksByTag))],
+    'marks stand in the order in which html.ts writes them',
+  );
 });

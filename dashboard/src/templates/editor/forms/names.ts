@@ -42,6 +42,10 @@ const constants: Readonly<Record<Constant, string>> = {
   __COMPANY_STATE__: 'State of your company',
   __COMPANY_POSTAL_CODE__: 'Postal code of your company',
   __COMPANY_COUNTRY__: 'Country of your company',
+  __BRAND_LOGO__: 'Logo of your team',
+  __BRAND_ACCENT__: 'Colour of links and buttons of your team',
+  __BRAND_TEXT__: 'Text colour of your team',
+  __BRAND_BACKGROUND__: 'Background of your team',
   __UNSUBSCRIBE_URL__: 'Where this recipient unsubscribes',
 };
 

@@ -139,3 +139,25 @@ export const scalarAs = (type: ScalarType, text: string): string | number | bool
 };
 
 export const hasBraces = (value: unknown): value is string => typeof value === 'string' && value.includes('{{');
+
+/** Equal shares of a hundred, the last one with what is left. */
+export const equalWidths = (count: number): readonly string[] => {
+  const share = Math.floor(100 / count);
+  return Array.from({ length: count }, (_, at) => `${at === count - 1 ? 100 - share * (count - 1) : share}%`);
+};
+
+/**
+ * In: the widths of columns as a template has them, and the width of one of them, or undefined for its equal share.
+ * Out: a width for each column; undefined where all are equal shares again.
+ */
+export const withWidth = (
+  widths: unknown,
+  count: number,
+  at: number,
+  width: unknown,
+): readonly unknown[] | undefined => {
+  const given: readonly unknown[] = Array.isArray(widths) ? widths : [];
+  const equal = equalWidths(Math.max(count, at + 1));
+  const next = equal.map((share, place) => (place === at ? width : given[place]) ?? share);
+  return next.every((one, place) => one === equal[place]) ? undefined : next;
+};
