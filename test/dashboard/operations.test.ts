@@ -9,10 +9,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Operations without a page, with the reason. */
 const elsewhere: readonly (readonly [reason: string, operations: readonly string[]])[] = [
-  [
-    'programs send by the API; the page of one email sends again',
-    ['sendEmail', 'sendEmails', 'sendBulk', 'resendEmail'],
-  ],
+  ['programs send by the API; the page of one email sends again', ['sendEmail', 'sendEmails', 'resendEmail']],
   [
     'an email is changed on its own page',
     ['rescheduleEmail', 'retryEmails', 'deleteEmails', 'retryEmail', 'cancelEmail', 'deleteEmail'],

@@ -10,8 +10,11 @@ type Operation = Readonly<{ url: string; path?: unknown; query?: unknown; body?:
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** `ifMatch`: the revision that the thing has to have (RFC 9110, section 13.1.1). */
-export type Options = Readonly<{ teamId?: string; signal?: AbortSignal; ifMatch?: number }>;
+/**
+ * `ifMatch`: the revision that the thing has to have (RFC 9110, section 13.1.1). `idempotencyKey`: the same call with the
+ * same key is done once.
+ */
+export type Options = Readonly<{ teamId?: string; signal?: AbortSignal; ifMatch?: number; idempotencyKey?: string }>;
 
 /** A refusal of the API, in its words; `status` 0: the service was not reached. */
 export class ApiFault extends Error {
@@ -118,9 +121,14 @@ const sendInSession = async (method: Method, data: Operation, options: Options):
   }
 };
 
-const send = async (method: Method, data: Operation, { teamId, signal, ifMatch }: Options): Promise<Response> => {
+const send = async (
+  method: Method,
+  data: Operation,
+  { teamId, signal, ifMatch, idempotencyKey }: Options,
+): Promise<Response> => {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (ifMatch !== undefined) headers['if-match'] = `"${ifMatch}"`;
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
   if (teamId !== undefined) headers['x-team-id'] = teamId;
   if (method !== 'GET') headers['x-csrf-token'] = csrfToken() ?? '';
   // The browser names the form itself, with its boundary.

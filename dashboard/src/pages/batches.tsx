@@ -1,4 +1,5 @@
 /** Bulk sends: how far each has come, its result as a file, and how it is cancelled. */
+import { lazy, Suspense } from 'react';
 import type {
   CancelBatchData,
   CancelBatchResponse,
@@ -12,8 +13,10 @@ import { download, operation } from '../api/client';
 import { resourcePages } from '../resources/pages';
 import { Maybe, Progress, queryOf } from '../resources/values';
 import { TextLink } from '../ui/controls';
+import { Loading } from '../ui/states';
 import { StatusBadge } from '../ui/status';
 import { Moment } from '../ui/time';
+import { Results } from './bulk/results';
 
 const list = operation<ListBatchesData, ListBatchesResponse>('GET', '/api/emails/batches');
 const get = operation<GetBatchStatusData, GetBatchStatusResponse>('GET', '/api/emails/batch/{batchId}/status');
@@ -24,6 +27,26 @@ type Batch = GetBatchStatusResponse;
 const nameOf = ({ batchName, emailTemplateName }: Batch): string => batchName ?? emailTemplateName;
 
 const isOpen = ({ status }: Batch): boolean => status === 'queued' || status === 'processing' || status === 'scheduled';
+
+const resultStatuses = [
+  ...['queued', 'processing', 'scheduled', 'sent', 'delivered', 'failed', 'bounced', 'complained', 'cancelled'],
+  ...['skipped', 'duplicate'],
+] as readonly NonNullable<NonNullable<GetBatchResultsData['query']>['status']>[];
+
+const NewBatch = lazy(() => import('./bulk/new'));
+
+const NewPage = () => (
+  <Suspense fallback={<Loading label="Loading the page" />}>
+    <NewBatch />
+  </Suspense>
+);
+
+const isRunning = ({ status }: Batch): boolean => status === 'queued' || status === 'processing';
+
+const refreshMs = (rows: readonly Batch[]): number | undefined => {
+  if (rows.some(isRunning)) return 1_500;
+  return rows.some(({ status }) => status === 'scheduled') ? 15_000 : undefined;
+};
 
 /** A count that leads to its emails. */
 const Count = ({ batch, of, count }: Readonly<{ batch: Batch; of: string; count: number }>) =>
@@ -38,18 +61,18 @@ export default resourcePages<Batch>({
   one: 'bulk send',
   many: 'Bulk sends',
   needs: 'emails:read',
-  about: 'A bulk send makes an email of one template for each of many people. Programs begin one by the API.',
+  about: 'A bulk send makes an email of one template for each of many people, from a CSV file or by the API.',
   first: (
     <>
-      Begin one by <code>POST /api/emails/send/bulk</code>, with people as JSON or as a CSV file. Its progress stands
-      here.
+      Begin one with a CSV file here, or by <code>POST /api/emails/send/bulk</code>. Its progress stands here.
     </>
   ),
+  create: { label: 'Send to a CSV file', needs: 'emails:send', Page: NewPage },
   idOf: ({ batchId }) => batchId,
   titleOf: nameOf,
   list: (query, { teamId }, signal) => list({ query: queryOf(query) }, { teamId, signal }),
   get: (batchId, { teamId }, signal) => get({ path: { batchId } }, { teamId, signal }),
-  refreshMs: (rows) => (rows.some(({ status }) => status === 'queued' || status === 'processing') ? 3_000 : undefined),
+  refreshMs,
   columns: [
     { name: 'Name', cell: (batch) => <bdi>{nameOf(batch)}</bdi> },
     {
@@ -82,7 +105,10 @@ export default resourcePages<Batch>({
     ['Failed', <Count key="failed" batch={batch} of="failed" count={batch.failed} />],
     ['Bounced', <Count key="bounced" batch={batch} of="bounced" count={batch.bounced} />],
     ['Cancelled', <Count key="cancelled" batch={batch} of="cancelled" count={batch.cancelled} />],
-    ['Left out', `${batch.skipped.toLocaleString()} suppressed or invalid, ${batch.duplicates.toLocaleString()} twice`],
+    [
+      'Left out',
+      `${batch.skipped.toLocaleString()} without a valid address, ${batch.duplicates.toLocaleString()} twice`,
+    ],
     ['Begun', <Moment key="begun" at={batch.createdAt} />],
     batch.scheduledAt === null ? undefined : ['Scheduled for', <Moment key="for" at={batch.scheduledAt} />],
     batch.cancelledAt === null
@@ -93,6 +119,7 @@ export default resourcePages<Batch>({
       : ['Cancelled at', <Moment key="cancelledAt" at={batch.cancelledAt} />],
     ['Id', <code key="id">{batch.batchId}</code>],
   ],
+  More: Results,
   acts: [
     {
       label: 'Download the result',
@@ -111,16 +138,29 @@ export default resourcePages<Batch>({
             { value: 'jsonl', label: 'JSON lines' },
           ],
         },
+        {
+          name: 'status',
+          label: 'Status',
+          kind: 'select',
+          choices: [{ value: '', label: 'any' }, ...resultStatuses.map((value) => ({ value, label: value }))],
+        },
       ],
-      run: async ({ batchId }, { format }, { teamId }) => {
+      run: async ({ batchId }, { format, status }, { teamId }) => {
         const chosen = format === 'jsonl' ? 'jsonl' : 'csv';
+        const wanted = resultStatuses.find((one) => one === status);
         await download<GetBatchResultsData>(
           'GET',
-          { url: '/api/emails/batch/{batchId}/results', path: { batchId }, query: { format: chosen } },
+          {
+            url: '/api/emails/batch/{batchId}/results',
+            path: { batchId },
+            query: { format: chosen, ...(wanted === undefined ? {} : { status: wanted }) },
+          },
           `${batchId}.${chosen}`,
           { teamId },
         );
-        return { say: 'The file has the result of each person.' };
+        return {
+          say: `The file has the result of each ${wanted === undefined ? 'person' : `email that is ${wanted}`}.`,
+        };
       },
     },
     {

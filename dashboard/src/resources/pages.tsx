@@ -39,7 +39,10 @@ export const resourcePages = <Row,>(resource: Resource<Row>) => {
     const [id, what] = steps;
     if (!may(scope, resource.needs)) return <NotAllowed needs={resource.needs} title={resource.many} />;
     if (id === undefined) return <ListPage resource={resource} />;
-    if (id === 'new' && what === undefined && resource.create !== undefined) return <NewPage resource={resource} />;
+    if (id === 'new' && what === undefined && resource.create !== undefined) {
+      if ('Page' in resource.create) return <resource.create.Page />;
+      return <NewPage resource={resource} create={resource.create} />;
+    }
     if (resource.get === undefined || (what !== undefined && (what !== 'edit' || resource.change === undefined)))
       return <NothingHere title={resource.many} />;
     return <OnePage key={id} resource={resource} id={id} isChanged={what === 'edit'} />;
@@ -379,13 +382,17 @@ export const Rows = <Row,>({ resource, rows, isOld = false }: RowsProps<Row>) =>
 const actsOf = <Row,>(acts: readonly Act<Row>[], row: Row, scope: Scope): readonly Act<Row>[] =>
   acts.filter(({ needs, isFor }) => may(scope, needs) && (isFor?.(row, scope) ?? true));
 
-const NewPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => {
+type NewPageProps<Row> = Readonly<{
+  resource: Resource<Row>;
+  create: Extract<NonNullable<Resource<Row>['create']>, { run: unknown }>;
+}>;
+
+const NewPage = <Row,>({ resource, create }: NewPageProps<Row>) => {
   const { scope, tell, go } = usePlace();
   const again = useAgain();
-  const { create, path, many } = resource;
-  const fields = useMemo(() => create?.fields(scope) ?? [], [create, scope]);
+  const { path, many } = resource;
+  const fields = useMemo(() => create.fields(scope), [create, scope]);
   const draft = useMemo(() => draftOf(scope.me.id, `${path}/new`, fields), [scope, path, fields]);
-  if (create === undefined) return null;
   const needs = create.needs ?? resource.needs;
   if (!may(scope, needs)) return <NotAllowed needs={needs} title={create.label} />;
   return (

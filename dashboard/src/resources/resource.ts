@@ -2,7 +2,7 @@
  * How a kind of thing is declared: its list, its form, its facts and what is done with it. The pages of all kinds are
  * made from such declarations (pages.tsx).
  */
-import type { ReactNode } from 'react';
+import type { ComponentType, ReactNode } from 'react';
 import type { GetOwnUserResponse } from '#api';
 import type { Team } from '../api/queries';
 
@@ -101,12 +101,15 @@ export type Resource<Row> = Readonly<{
   More?: (props: Readonly<{ row: Row; scope: Scope }>) => ReactNode;
   /** A part of the page below the list. */
   Below?: (props: Readonly<{ scope: Scope }>) => ReactNode;
-  create?: Readonly<{
-    label: string;
-    needs?: Permission;
-    fields: (scope: Scope) => readonly Field[];
-    run: (values: Values, scope: Scope) => Promise<Done>;
-  }>;
+  /** `Page`: in place of a form. */
+  create?: Readonly<{ label: string; needs?: Permission }> &
+    (
+      | Readonly<{ Page: ComponentType }>
+      | Readonly<{
+          fields: (scope: Scope) => readonly Field[];
+          run: (values: Values, scope: Scope) => Promise<Done>;
+        }>
+    );
   change?: Readonly<{
     needs?: Permission;
     isFor?: (row: Row) => boolean;
