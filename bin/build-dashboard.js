@@ -31,8 +31,10 @@ const hashOf = () => {
     ...files.map((name) => join(sources, name)),
     ...others.map((name) => join(root, name)),
     join(root, 'package-lock.json'),
-    // Data of the service that the editor is made of (dashboard/src/templates/service.ts).
-    join(root, 'src/domain/rendering/components.ts'),
+    // Files of the service that the editor is made of (dashboard/src/templates/service.ts).
+    ...['components', 'languages', 'translations', 'scope/path'].map((name) =>
+      join(root, `src/domain/rendering/${name}.ts`),
+    ),
     join(root, 'bin/client-support.js'),
     import.meta.filename,
   ])

@@ -1,16 +1,16 @@
 /** The JSON editor: CodeMirror with the words of a template. Its styles come with the nonce of the page. */
 import { autocompletion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
 import { json } from '@codemirror/lang-json';
-import { foldAll, HighlightStyle, syntaxHighlighting, unfoldAll } from '@codemirror/language';
+import { foldAll, unfoldAll } from '@codemirror/language';
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState, Transaction } from '@codemirror/state';
-import { EditorView, hoverTooltip, keymap } from '@codemirror/view';
-import { tags } from '@lezer/highlight';
+import { EditorView, hoverTooltip } from '@codemirror/view';
 import { openSearchPanel } from '@codemirror/search';
 import { basicSetup } from 'codemirror';
 import { type Kind, stepsOf } from './content';
 import type { ContentFault } from './draft';
 import { componentAt, type JsonText, plainOf, rangeAt, readJson, typedAt } from './json-text';
+import { codeLook, pageNonce } from './look';
 import { explanationAt, namesAt, type Schema, valuesAt } from './suggest';
 
 export type CodeEditor = Readonly<{
@@ -50,51 +50,6 @@ const schemaOf = (kind: Kind): Promise<Schema> => {
   known.set(kind, schema);
   return schema;
 };
-
-/** Colours are those of the page, so that they follow its theme. */
-const theme = EditorView.theme({
-  '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '12.5px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
-  '.cm-content': { caretColor: 'var(--ink)' },
-  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
-  '.cm-gutters': { backgroundColor: 'var(--ground)', color: 'var(--soft)', borderRight: '1px solid var(--line)' },
-  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--raised)' },
-  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': {
-    backgroundColor: 'light-dark(#cfe0ff, #2c4470) !important',
-  },
-  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px' },
-  '.cm-tooltip, .cm-panels': {
-    backgroundColor: 'var(--ground)',
-    color: 'var(--ink)',
-    border: '1px solid var(--line-strong)',
-  },
-  '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--accent-fill)', color: '#ffffff' },
-  '.cm-completionDetail': { marginInlineStart: '10px', color: 'var(--soft)', fontStyle: 'normal' },
-  'li[aria-selected] .cm-completionDetail': { color: '#ffffff' },
-  '.cm-completionInfo': { maxWidth: '320px', padding: '6px 8px' },
-  '.cm-hover': { maxWidth: '420px', padding: '6px 9px' },
-  '.cm-hover code': { color: 'var(--soft)' },
-  '.cm-textfield, .cm-button': {
-    border: '1px solid var(--line-strong)',
-    borderRadius: '4px',
-    background: 'var(--ground)',
-    color: 'var(--ink)',
-  },
-  '.cm-foldPlaceholder': {
-    padding: '0 6px',
-    border: '1px solid var(--line-strong)',
-    background: 'var(--raised)',
-    color: 'var(--ink)',
-  },
-  '.cm-searchMatch': { backgroundColor: 'light-dark(#ffe8a3, #6b5714)' },
-  '.cm-matchingBracket, &.cm-focused .cm-matchingBracket': { backgroundColor: 'light-dark(#d7ead9, #2c4a33)' },
-});
-
-const colours = HighlightStyle.define([
-  { tag: tags.propertyName, color: 'light-dark(#8a1d17, #ffb0a8)' },
-  { tag: tags.string, color: 'light-dark(#1c5d34, #9bdcb1)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'light-dark(#1f4fb8, #a7c0ff)' },
-]);
 
 /** Opens the editor in an element. Completion and explanations come once the schema was read. */
 export const openCodeEditor = (parent: Element, { text, isReadOnly, kind, onText }: Options): CodeEditor => {
@@ -194,19 +149,17 @@ export const openCodeEditor = (parent: Element, { text, isReadOnly, kind, onText
   };
   const mark = (): void => view.dispatch(setDiagnostics(view.state, [...diagnosticsOf(view.state)]));
 
-  const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
   const writable = new Compartment();
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: text,
       extensions: [
-        EditorView.cspNonce.of(nonce),
+        EditorView.cspNonce.of(pageNonce()),
         basicSetup,
         json(),
         lintGutter(),
-        syntaxHighlighting(colours),
-        theme,
+        ...codeLook,
         autocompletion({ override: [complete], activateOnTyping: true }),
         explain,
         writable.of([EditorState.readOnly.of(isReadOnly), EditorView.editable.of(!isReadOnly)]),
@@ -219,7 +172,6 @@ export const openCodeEditor = (parent: Element, { text, isReadOnly, kind, onText
           if (docChanged && !isReplacing) onText(state.doc.toString());
           if (docChanged) queueMicrotask(mark);
         }),
-        keymap.of([]),
       ],
     }),
   });

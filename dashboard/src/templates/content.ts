@@ -146,3 +146,7 @@ export const idAt = (content: Content, path: string): string | undefined => {
   }
   return id;
 };
+
+/** The own member of that name, which may be any text. */
+export const ownOf = <Value>(of: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined =>
+  of !== undefined && Object.hasOwn(of, name) ? of[name] : undefined;

@@ -75,7 +75,7 @@ const JsonView = ({ draft, jump, typed }: ViewProps) => {
         <Button isSmall onPress={() => editor.current?.fold(false)}>
           Unfold
         </Button>
-        <span className={styles['hint']}>Ctrl+Space completes; Escape, then Tab leaves the field</span>
+        <span className={styles['hint']}>Ctrl+Space completes</span>
       </div>
       <div ref={place} className={styles['code']} />
     </div>

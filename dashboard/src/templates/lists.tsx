@@ -1,11 +1,10 @@
 /** The lists of templates, documents and blocks, and the form of a new one. */
 import type { ReactNode } from 'react';
-import { ApiFault } from '../api/client';
+import { ApiFault, type Options } from '../api/client';
 import { Person } from '../pages/person';
 import type { StepsPage } from '../pages/registry';
 import { resourcePages } from '../resources/pages';
-import type { Act, Column, Field, Resource, Scope } from '../resources/resource';
-import { deletedFilter } from '../resources/values';
+import type { Act, Column, Field, ListQuery, Page, Resource, Scope } from '../resources/resource';
 import { StatusBadge } from '../ui/status';
 import { Moment } from '../ui/time';
 import { type Item, type Kind, stateOf } from './content';
@@ -30,6 +29,34 @@ const statusFilter: Field = {
     { value: 'published', label: 'published' },
     { value: 'draft', label: 'draft or changed' },
   ],
+};
+
+const showFilter = (kind: Kind): Field => ({
+  name: 'show',
+  label: 'Show',
+  kind: 'select',
+  choices: [
+    { value: '', label: kind === 'email' ? 'yours' : 'in use' },
+    ...(kind === 'email' ? [{ value: 'service', label: 'mails of sealpost' }] : []),
+    { value: 'deleted', label: 'deleted' },
+  ],
+});
+
+/** Mails about accounts, which sealpost itself sends. One that somebody has changed is theirs. */
+const isOfService = ({ slug, updatedBy }: Item): boolean => updatedBy === 'system' && slug.startsWith('account-');
+
+/** A page of the list; the service finds words of a name in the order in which templates were made. */
+const listPage = async (kind: Kind, query: ListQuery, options: Options): Promise<Page<Item>> => {
+  const { show, sort, search = show === 'service' ? 'account' : undefined, ...paging } = query;
+  const asked = {
+    ...paging,
+    ...(search === undefined ? (sort === undefined ? {} : { sort }) : { search }),
+    ...(show === 'deleted' ? { deleted: 'true' } : {}),
+  };
+  const page = await apiOf[kind].list(asked, options);
+  return kind !== 'email' || show === 'deleted'
+    ? page
+    : { ...page, data: page.data.filter((item) => isOfService(item) === (show === 'service')) };
 };
 
 const sortFilter: Field = {
@@ -130,10 +157,10 @@ const listResource = (kind: Kind): Resource<Item> => {
     about: about[kind],
     idOf: ({ id }) => id,
     titleOf: ({ name }) => name,
-    list: (query, { teamId }, signal) => apiOf[kind].list(query, { teamId, signal }),
+    list: (query, { teamId }, signal) => listPage(kind, query, { teamId, signal }),
     get: (id, { teamId }, signal) => apiOf[kind].get(id, { teamId, signal }),
     hasPage: isThere,
-    filters: [{ name: 'search', label: 'Name or slug', placeholder: 'order' }, statusFilter, sortFilter, deletedFilter],
+    filters: [{ name: 'search', label: 'Name or slug', placeholder: 'order' }, statusFilter, sortFilter, showFilter(kind)],
     columns: [
       { name: 'Name', cell: ({ name }) => <bdi>{name}</bdi> },
       { name: 'Slug', cell: ({ slug }) => <code>{slug}</code> },

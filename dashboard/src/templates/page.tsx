@@ -56,7 +56,19 @@ type View = Readonly<{
   Show: LazyExoticComponent<ComponentType<ViewProps>>;
 }>;
 
-const views: readonly View[] = [{ id: 'json', title: 'JSON', hasPreview: true, Show: lazy(() => import('./json')) }];
+const views: readonly View[] = [
+  { id: 'json', title: 'JSON', hasPreview: true, Show: lazy(() => import('./json')) },
+  { id: 'variables', title: 'Variables', hasPreview: true, Show: lazy(() => import('./variables')) },
+  { id: 'translations', title: 'Translations', hasPreview: true, Show: lazy(() => import('./translations')) },
+  { id: 'versions', title: 'Versions', hasPreview: false, Show: lazy(() => import('./versions')) },
+  {
+    id: 'test',
+    title: 'Test',
+    hasPreview: true,
+    isFor: (kind, canWrite) => kind === 'email' && canWrite,
+    Show: lazy(() => import('./test')),
+  },
+];
 
 const TemplatePage = ({ kind, id }: Readonly<{ kind: Kind; id: string }>) => {
   const { scope } = usePlace();

@@ -117,6 +117,7 @@ export const usePreview = (asked: Asked): Previewed => {
   const key = JSON.stringify([kind, id, teamId, canWrite ? content : '', variables, settings]);
   const latest = useRef(asked);
   latest.current = asked;
+  const isFirst = useRef(true);
   useEffect(() => {
     const end = new AbortController();
     const isUnseen = kind === 'block' && !canWrite;
@@ -138,7 +139,8 @@ export const usePreview = (asked: Asked): Previewed => {
     };
     let timer: ReturnType<typeof setTimeout> | undefined = isUnseen
       ? undefined
-      : setTimeout(() => void run(0), PAUSE_MS[kind]);
+      : setTimeout(() => void run(0), isFirst.current ? 0 : PAUSE_MS[kind]);
+    isFirst.current = false;
     return () => {
       clearTimeout(timer);
       end.abort();

@@ -29,3 +29,5 @@ export type { Operator } from '../../../src/domain/rendering/scope/conditions.js
 export type { Constant } from '../../../src/domain/rendering/scope/constants.js';
 export type { ValueFormat, VariableType } from '../../../src/domain/rendering/scope/definitions.js';
 export type { columnTypes } from '../../../src/domain/rendering/scope/display-format.js';
+export { mapBlockTexts, mapDocumentTexts, mapEmailTexts } from '../../../src/domain/rendering/languages.js';
+export { fallbackTags, nameOfText } from '../../../src/domain/rendering/translations.js';
