@@ -1,4 +1,4 @@
-/** What the pages of templates work out without a browser: contents, JSON while it is typed, suggestions, differences, texts. */
+/** Templates in the dashboard, as far as it needs no browser: contents, JSON while it is typed, suggestions, differences, texts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

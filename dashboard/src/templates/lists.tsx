@@ -160,7 +160,12 @@ const listResource = (kind: Kind): Resource<Item> => {
     list: (query, { teamId }, signal) => listPage(kind, query, { teamId, signal }),
     get: (id, { teamId }, signal) => apiOf[kind].get(id, { teamId, signal }),
     hasPage: isThere,
-    filters: [{ name: 'search', label: 'Name or slug', placeholder: 'order' }, statusFilter, sortFilter, showFilter(kind)],
+    filters: [
+      { name: 'search', label: 'Name or slug', placeholder: 'order' },
+      statusFilter,
+      sortFilter,
+      showFilter(kind),
+    ],
     columns: [
       { name: 'Name', cell: ({ name }) => <bdi>{name}</bdi> },
       { name: 'Slug', cell: ({ slug }) => <code>{slug}</code> },
