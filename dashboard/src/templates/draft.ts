@@ -5,15 +5,14 @@
 import { useCallback, useMemo, useReducer, useState } from 'react';
 import { ApiFault } from '../api/client';
 import { bodyOfChange, type Content, contentOf, isEqual, type Kind, type Stored } from './content';
+import { type Act as ContentAct, begin, done, type History, labelsOf, redone, undone } from './editor/history';
 import { apiOf } from './kinds';
 
 export type { Content } from './content';
+export type { ContentAct };
 
 /** `path`: such as sections[0].components[2].props.text; `id`: the component that it lies in, where it has one. */
 export type ContentFault = Readonly<{ path: string; message: string; code?: string; id?: string }>;
-
-/** Acts with the same `group` within a second are one step of undo. */
-export type ContentAct = Readonly<{ label: string; group?: string }>;
 
 export type SampleData = Readonly<Record<string, unknown>>;
 
@@ -47,42 +46,13 @@ export type Draft = Readonly<{
   canWrite: boolean;
 }>;
 
-const STEPS_MAX = 200;
-const ONE_STEP_MS = 1_000;
-
-type History = Readonly<{
-  past: readonly Content[];
-  content: Content;
-  future: readonly Content[];
-  last: Readonly<{ group: string | undefined; at: number }>;
-}>;
-
 type HistoryAct =
-  | Readonly<{ kind: 'change'; next: Content; group: string | undefined; at: number }>
-  | Readonly<{ kind: 'undo' | 'redo' }>;
+  Readonly<{ kind: 'change'; next: Content; act: ContentAct; at: number }> | Readonly<{ kind: 'undo' | 'redo' }>;
 
-const NO_STEP = { group: undefined, at: 0 };
-
-const begin = (content: Content): History => ({ past: [], content, future: [], last: NO_STEP });
-
-const step = (history: History, act: HistoryAct): History => {
-  const { past, content, future, last } = history;
-  if (act.kind === 'change') {
-    if (isEqual(act.next, content)) return history;
-    const isSame = act.group !== undefined && act.group === last.group && act.at - last.at < ONE_STEP_MS;
-    return {
-      past: isSame ? past : [...past, content].slice(-STEPS_MAX),
-      content: act.next,
-      future: [],
-      last: { group: act.group, at: act.at },
-    };
-  }
-  const isUndo = act.kind === 'undo';
-  const next = isUndo ? past.at(-1) : future[0];
-  if (next === undefined) return history;
-  return isUndo
-    ? { past: past.slice(0, -1), content: next, future: [content, ...future], last: NO_STEP }
-    : { past: [...past, content], content: next, future: future.slice(1), last: NO_STEP };
+const step = (history: History<Content>, what: HistoryAct): History<Content> => {
+  if (what.kind === 'change')
+    return isEqual(what.next, history.present) ? history : done(history, what.next, what.act, what.at);
+  return (what.kind === 'undo' ? undone(history) : redone(history)) ?? history;
 };
 
 type DraftOptions = Readonly<{
@@ -104,10 +74,11 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const [selected, select] = useState<string>();
   const [isSaving, setIsSaving] = useState(false);
   const [refused, setRefused] = useState<ApiFault>();
-  const { content, past, future } = history;
+  const { present: content } = history;
+  const labels = labelsOf(history);
 
-  const change = useCallback<Draft['change']>((next, { group }) => {
-    act({ kind: 'change', next, group, at: performance.now() });
+  const change = useCallback<Draft['change']>((next, why) => {
+    act({ kind: 'change', next, act: why, at: performance.now() });
   }, []);
   const take = useCallback<Draft['take']>(
     (from, why) => {
@@ -145,7 +116,7 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   return {
     ...{ kind, stored, content, change, selected, select, variables, setVariables },
     ...{ isChanged, isSaving, save, refused, rebase, take, canWrite },
-    undo: past.length === 0 ? undefined : () => act({ kind: 'undo' }),
-    redo: future.length === 0 ? undefined : () => act({ kind: 'redo' }),
+    undo: labels.undo === undefined ? undefined : () => act({ kind: 'undo' }),
+    redo: labels.redo === undefined ? undefined : () => act({ kind: 'redo' }),
   };
 };

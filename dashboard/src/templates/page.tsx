@@ -35,6 +35,11 @@ import styles from './page.module.css';
 /** A place in the content that a reader wants to see; a new object for each wish. */
 export type Jump = Readonly<{ path: string }>;
 
+type ShownAs = (
+  content: Content,
+  variables: Draft['variables'],
+) => Readonly<{ content: Content; variables: Draft['variables'] }>;
+
 export type ViewProps = Readonly<{
   draft: Draft;
   previewed: Previewed;
@@ -43,20 +48,24 @@ export type ViewProps = Readonly<{
   /** The JSON view shows this place. */
   jump: Jump | undefined;
   jumpTo: (path: string) => void;
+  /** Makes the preview show something else than the content, such as a part that the sample data hide. */
+  onShownAs: (shownAs: ShownAs | undefined) => void;
   /** Text of the JSON view that is no JSON yet, kept while other views are shown. */
   typed: { current: string | undefined };
 }>;
 
-/** `hasPreview`: the preview stands beside it. */
+/** `hasPreview`: the preview stands beside it, of one kind alone where it names one. */
 type View = Readonly<{
   id: string;
   title: string;
-  hasPreview: boolean;
+  hasPreview: boolean | Kind;
   isFor?: (kind: Kind, canWrite: boolean) => boolean;
   Show: LazyExoticComponent<ComponentType<ViewProps>>;
 }>;
 
 const views: readonly View[] = [
+  // The canvas is the preview of a mail; of a document the whole stands beside.
+  { id: 'design', title: 'Design', hasPreview: 'attachment', Show: lazy(() => import('./editor/design')) },
   { id: 'json', title: 'JSON', hasPreview: true, Show: lazy(() => import('./json')) },
   { id: 'variables', title: 'Variables', hasPreview: true, Show: lazy(() => import('./variables')) },
   { id: 'translations', title: 'Translations', hasPreview: true, Show: lazy(() => import('./translations')) },
@@ -131,7 +140,10 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
   }, [client, kind]);
   const unchecked = useDraft({ kind, teamId: scope.teamId, stored: first, canWrite, variables, setVariables, onSaved });
   const { content } = unchecked;
-  const previewed = usePreview({ kind, id, teamId: scope.teamId, content, variables, settings, canWrite });
+  const [shownAs, setShownAs] = useState<ShownAs>();
+  const onShownAs = useCallback<ViewProps['onShownAs']>((next) => setShownAs(() => next), []);
+  const shown = useMemo(() => shownAs?.(content, variables) ?? { content, variables }, [shownAs, content, variables]);
+  const previewed = usePreview({ kind, id, teamId: scope.teamId, ...shown, settings, canWrite });
   const { refused } = unchecked;
   const faults = useMemo<readonly ContentFault[]>(() => {
     const found =
@@ -146,6 +158,7 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
   const asked = useLocation({ select: ({ search }) => (search as Readonly<{ view?: string }>).view });
   const shownViews = views.filter(({ isFor }) => isFor?.(kind, canWrite) ?? true);
   const view = shownViews.find((one) => one.id === asked) ?? shownViews[0]!;
+  const hasPreview = view.hasPreview === true || view.hasPreview === kind;
   const path = templatePath(kind, id);
   const [jump, setJump] = useState<Jump>();
   const jumpTo = (to: string): void => {
@@ -191,7 +204,7 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
           </Link>
         ))}
       </nav>
-      <div className={cx(styles['columns'], view.hasPreview && !isPhone && styles['two'])}>
+      <div className={cx(styles['columns'], hasPreview && !isPhone && styles['two'])}>
         {isPreview ? (
           side
         ) : (
@@ -204,13 +217,14 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
                 onSettings={setSettings}
                 jump={jump}
                 jumpTo={jumpTo}
+                onShownAs={onShownAs}
                 typed={typed}
               />
             </Suspense>
             <Faults faults={faults} previewed={previewed} onJump={jumpTo} />
           </div>
         )}
-        {view.hasPreview && !isPhone ? <div className={styles['side']}>{side}</div> : null}
+        {hasPreview && !isPhone ? <div className={styles['side']}>{side}</div> : null}
       </div>
     </article>
   );

@@ -1,7 +1,7 @@
 /** Icons in the weight of the text. */
 import type { ReactNode } from 'react';
 
-const icon =
+export const icon =
   (shape: ReactNode) =>
   ({ size = 16 }: Readonly<{ size?: number }>): ReactNode => (
     <svg

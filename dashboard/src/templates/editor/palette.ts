@@ -12,7 +12,10 @@ import {
 } from './model.js';
 
 /** `words`: other names for it. */
-export type PaletteEntry = Readonly<{ id: string; title: string; hint: string; words: string }>;
+export type PaletteEntry<Id extends string = string> = Readonly<{ id: Id; title: string; hint: string; words: string }>;
+
+/** The types that are made without further choice. */
+export type PlainType = Exclude<ComponentType, 'include'>;
 
 const hints: Readonly<Record<ComponentType, readonly [hint: string, words: string]>> = {
   'rich-text': ['Headings, paragraphs, lists and links', 'text heading title paragraph writing words'],
@@ -34,9 +37,9 @@ const hints: Readonly<Record<ComponentType, readonly [hint: string, words: strin
 };
 
 /** The components that a template can have, but for blocks, which are chosen by their names. */
-export const paletteOf = (outline: Outline): readonly PaletteEntry[] =>
+export const paletteOf = (outline: Outline): readonly PaletteEntry<PlainType>[] =>
   typesOf(outline)
-    .filter((type) => type !== 'include')
+    .filter((type): type is PlainType => type !== 'include')
     .map((type) => ({ id: type, title: typeWords[type], hint: hints[type][0], words: hints[type][1] }));
 
 /** In: what a person types. Out: whether the entry is meant: each word is the beginning of one of its words. */
@@ -154,7 +157,7 @@ const made = (
 });
 
 /** A new component for the children of a node: it brings what a save asks for. */
-export const makeComponent = (type: Exclude<ComponentType, 'include'>, outline: Outline, parent?: TreeNode): Made => {
+export const makeComponent = (type: PlainType, outline: Outline, parent?: TreeNode): Made => {
   const { content } = outline;
   switch (type) {
     case 'rich-text':
