@@ -33,7 +33,6 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
       ...['previewAttachmentTemplate', 'previewAttachmentTemplateWith', 'sendTestEmail', 'testTemplate'],
     ],
   ],
-  ['programs ask for the look of a brand', ['previewBrand']],
   [
     'figures are read by programs',
     [

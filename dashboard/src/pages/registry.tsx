@@ -2,6 +2,7 @@
 import type { ComponentType, ReactNode } from 'react';
 import {
   AppIcon,
+  BrushIcon,
   ChartIcon,
   GearIcon,
   GlobeIcon,
@@ -97,6 +98,7 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
       { path: 'members', title: 'Members', icon: <PeopleIcon />, needs: 'team:read', load: () => import('./members') },
       { path: 'usage', title: 'Usage', icon: <ChartIcon />, needs: 'analytics:read', load: () => import('./usage') },
       { path: 'audit', title: 'Audit log', icon: <LogIcon />, needs: 'audit:read', load: () => import('./audit') },
+      { path: 'brand', title: 'Brand', icon: <BrushIcon />, needs: 'team:manage', load: () => import('./brand') },
       { path: 'settings', title: 'Settings', icon: <GearIcon />, needs: 'team:read', load: () => import('./settings') },
     ],
   },

@@ -226,6 +226,7 @@ const inputTypes = {
   code: 'text',
   moment: 'datetime-local',
   day: 'date',
+  color: 'text',
 } as const;
 
 const controlOf = (
@@ -265,7 +266,7 @@ const controlOf = (
         onChange={({ target }) => onChange(target.files?.[0] ?? null)}
       />
     );
-  return (
+  const input = (
     <input
       {...marks}
       className={styles['input']}
@@ -275,5 +276,18 @@ const controlOf = (
       {...(field.kind === 'code' ? { inputMode: 'numeric' as const } : {})}
       onChange={({ target }) => onChange(target.value)}
     />
+  );
+  if (field.kind !== 'color') return input;
+  const shown = [text.trim(), field.placeholder ?? ''].find((one) => /^#[0-9a-f]{6}$/i.test(one)) ?? '#000000';
+  return (
+    <span className={styles['color']}>
+      <input
+        type="color"
+        aria-label={`Choose: ${field.label}`}
+        value={shown.toLowerCase()}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      {input}
+    </span>
   );
 };

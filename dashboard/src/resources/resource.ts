@@ -41,7 +41,8 @@ export type Field = Readonly<{
 }> &
   (
     | Readonly<{
-        kind?: 'text' | 'email' | 'url' | 'number' | 'password' | 'code' | 'moment' | 'day' | 'area' | 'lines';
+        kind?:
+          'text' | 'email' | 'url' | 'number' | 'password' | 'code' | 'moment' | 'day' | 'area' | 'lines' | 'color';
       }>
     | Readonly<{ kind: 'switch' }>
     | Readonly<{ kind: 'select' | 'checks'; choices: readonly Choice[] }>

@@ -13,6 +13,8 @@ export {
   sectionProps,
   supportMatrix,
 } from '../../../src/domain/rendering/components.js';
+export { hexContrast, READABLE_CONTRAST } from '../../../src/domain/rendering/contrast.js';
+export { defaultColors } from '../../../src/domain/rendering/scope/constants.js';
 export type {
   aligns,
   errorCorrections,

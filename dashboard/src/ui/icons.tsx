@@ -96,5 +96,8 @@ export const GearIcon = icon(
     <path d="M8 1.800v2M8 12.200v2M1.8 8h2M12.2 8h2M3.6 3.6 5 5M11 11l1.4 1.400M3.6 12.4 5 11M11 5l1.4-1.4" />
   </>,
 );
+export const BrushIcon = icon(
+  <path d="M13.500 2.500 7.300 8.700l1.500 1.500 4.700-7.700zM6.500 9.500c-1.700 0-2.300 1.200-2.300 2.300 0 .8-.6 1.400-1.700 1.500 3.300 1 5.500-.3 5.500-2.300z" />,
+);
 export const CopyIcon = icon(<path d="M5.5 5.500h8v8h-8zM10.5 5.500v-3h-8v8h3" />);
 export const MoreIcon = icon(<path d="M3.5 8h.01M8 8h.01M12.5 8h.01" strokeWidth="2.2" />);

@@ -5,7 +5,7 @@ import { teamStream, type TeamId } from '../../domain/core/ids.js';
 import type { EmailTemplateContent } from '../../domain/rendering/content.js';
 import { defaultColors, type Brand } from '../../domain/rendering/scope/constants.js';
 import { footOf, mergedBrand, type BrandChanges, type PageBrand } from '../../domain/teams/brand.js';
-import { companyOf, isSampleCompany, type Team } from '../../domain/teams/state.js';
+import { emptyCompany, isSampleCompany, type Team } from '../../domain/teams/state.js';
 import type { Caller } from '../core/caller.js';
 import { findAsset, loadAsset } from '../templates/assets.js';
 import { previewOf, renderedUnsaved } from '../templates/preview.js';
@@ -69,8 +69,10 @@ const teamWith = async (
   if (logo !== undefined && logo !== '') await assertLogo(deps, teamId, logo);
   const { state } = await deps.team(teamStream(teamId));
   const given = { name, email, addressLine1, postalCode, city, country };
+  const { company: before } = state?.settings ?? { company: emptyCompany };
   const company = {
-    ...companyOf(state),
+    // A change drops the sample as a whole.
+    ...(isSampleCompany(before) ? emptyCompany : before),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   };
   const settings = state?.settings ?? { name: '', defaultFrom: { email: '' }, company };
