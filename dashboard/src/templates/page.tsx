@@ -71,6 +71,13 @@ const views: readonly View[] = [
   { id: 'translations', title: 'Translations', hasPreview: true, Show: lazy(() => import('./translations')) },
   { id: 'versions', title: 'Versions', hasPreview: false, Show: lazy(() => import('./versions')) },
   {
+    id: 'usage',
+    title: 'Used in',
+    hasPreview: false,
+    isFor: (kind) => kind === 'block',
+    Show: lazy(() => import('./usage')),
+  },
+  {
     id: 'test',
     title: 'Test',
     hasPreview: true,

@@ -312,7 +312,9 @@ void t.test('measures, boxes and borders are written as they are read', (t) => {
   t.equal(hexOf('#ABC'), '#aabbcc');
   t.equal(hexOf('red'), undefined);
   t.same(equalWidths(3), ['33%', '33%', '34%']);
-  t.same(withWidth(undefined, 3, 0, '20%'), ['20%', '33%', '34%']);
+  t.same(withWidth(undefined, 3, 0, '20%'), ['20%', '40%', '40%'], 'the rest is for the others');
+  t.same(withWidth(undefined, 3, 0, 120), [120, '33%', '34%']);
+  t.same(withWidth(undefined, 1, 0, '20%'), ['20%']);
   t.equal(withWidth(['20%', '33%', '34%'], 3, 0, undefined), undefined);
   t.same(withWidth([100], 2, 1, 5), [100, 5]);
   t.equal(colorsOf(sample('emails/order-confirmation.json'))[0]?.length, 7);

@@ -129,7 +129,7 @@ export const words: Readonly<Record<string, Words>> = {
   },
   'rich-text.hideWhenEmpty': { label: 'Leave out if empty', group: 'behaviour', unset: 'never' },
   'list.hideWhenEmpty': { label: 'Leave out if empty', group: 'behaviour', unset: 'never' },
-  href: { label: 'Link', group: 'content', hint: 'Where it leads.' },
+  href: { label: 'Link', group: 'content' },
   fullWidth: { label: 'As wide as the mail', group: 'size', unset: false },
   src: { label: 'Picture', group: 'content' },
   alt: { label: 'Description', group: 'content', hint: 'For people who do not see the picture.' },

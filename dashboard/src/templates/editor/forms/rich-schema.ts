@@ -12,9 +12,11 @@ import { Text } from '@tiptap/extension-text';
 import { Underline } from '@tiptap/extension-underline';
 import { type Attributes, attributeOf } from './html.js';
 
-/** Declarations that are shown while somebody writes. Others are kept. */
-const SHOWN_STYLE =
-  /^(?:color|background-color|font-size|font-weight|font-style|text-align|text-decoration|letter-spacing|line-height|text-transform)$/;
+/**
+ * Declarations that are shown while somebody writes; all are kept. Colours and sizes of a mail may be unreadable on the
+ * page, and the preview shows them.
+ */
+const SHOWN_STYLE = /^(?:font-weight|font-style|text-align|text-decoration|letter-spacing|text-transform)$/;
 
 const styleOf = (attributes: Attributes): string =>
   (attributeOf(attributes, 'style') ?? '')
@@ -159,6 +161,19 @@ export const richExtensions: readonly AnyExtension[] = [
     addAttributes() {
       return { ...(this.parent?.() ?? {}), ...attributes };
     },
+    parseHTML() {
+      const levels = [1, 2, 3, 4, 5, 6];
+      return levels.flatMap((level) => [
+        { tag: `h${level}`, attrs: { level } },
+        { tag: `p[data-level="${level}"]`, attrs: { level }, priority: 60 },
+      ]);
+    },
+    // A heading of the mail is none of the page.
+    renderHTML: ({ HTMLAttributes, node }) => [
+      'p',
+      mergeAttributes(HTMLAttributes, { 'data-level': String(node.attrs['level']) }),
+      0,
+    ],
   }),
   HardBreak.extend(withAttributes),
   BulletList.extend(withAttributes),

@@ -1,7 +1,7 @@
 /** The editor of rich text. A text that it could not give back unchanged is edited as source. */
 import { Extension, InputRule, type JSONContent } from '@tiptap/core';
 import { type Editor, EditorContent, useEditor, useEditorState } from '@tiptap/react';
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../../../ui/controls';
 import { cx } from '../../../ui/cx';
 import { useForm } from './context';
@@ -129,11 +129,13 @@ const Formatted = ({
           names={around.names}
           onClose={() => {
             setPanel(undefined);
-            editor.commands.focus();
+            editor.view.focus();
           }}
           onChoose={(source) => {
             setPanel(undefined);
-            editor.chain().focus().insertContent({ type: 'variable', attrs: { source } }).run();
+            editor.commands.insertContent({ type: 'variable', attrs: { source } });
+            // At once, for somebody may already write on.
+            editor.view.focus();
           }}
         />
       ) : null}
@@ -205,66 +207,48 @@ const Tools = ({
         ))}
         {lineKinds.some(([value]) => value === is.level) ? null : <option value={is.level}>Heading {is.level}</option>}
       </select>
-      <Tool label="Bold" isOn={is.bold} onPress={() => run().toggleBold().run()}>
-        <b>B</b>
-      </Tool>
-      <Tool label="Italic" isOn={is.italic} onPress={() => run().toggleItalic().run()}>
-        <i>I</i>
-      </Tool>
-      <Tool label="Underlined" isOn={is.underline} onPress={() => run().toggleUnderline().run()}>
-        <u>U</u>
-      </Tool>
-      <Tool label="Struck out" isOn={is.strike} onPress={() => run().toggleStrike().run()}>
-        <s>S</s>
-      </Tool>
-      <Tool label="List" isOn={is.bullets} onPress={() => run().toggleBulletList().run()}>
-        •
-      </Tool>
-      <Tool label="Numbered list" isOn={is.numbers} onPress={() => run().toggleOrderedList().run()}>
-        1.
-      </Tool>
-      <Tool label="Quotation" isOn={is.quote} onPress={() => run().toggleWrap('blockquote').run()}>
-        ”
-      </Tool>
+      <Tool label="Bold" sign="B" isOn={is.bold} onPress={() => run().toggleBold().run()} />
+      <Tool label="Italic" sign="I" isOn={is.italic} onPress={() => run().toggleItalic().run()} />
+      <Tool label="Underlined" sign="U" isOn={is.underline} onPress={() => run().toggleUnderline().run()} />
+      <Tool label="Struck out" sign="S" isOn={is.strike} onPress={() => run().toggleStrike().run()} />
+      <Tool label="List" sign="•" isOn={is.bullets} onPress={() => run().toggleBulletList().run()} />
+      <Tool label="Numbered list" sign="1." isOn={is.numbers} onPress={() => run().toggleOrderedList().run()} />
+      <Tool label="Quotation" sign="”" isOn={is.quote} onPress={() => run().toggleWrap('blockquote').run()} />
       <Tool
         label="Link"
+        sign="Link"
         isOn={is.link || panel === 'link'}
         onPress={() => onPanel(panel === 'link' ? undefined : 'link')}
-      >
-        Link
-      </Tool>
+      />
       <Tool
         label="Insert a variable"
+        sign="{ }"
         isOn={panel === 'variable'}
         onPress={() => onPanel(panel === 'variable' ? undefined : 'variable')}
-      >
-        {'{ }'}
-      </Tool>
-      <Tool label="Edit as HTML" isOn={false} onPress={onSource}>
-        {'</>'}
-      </Tool>
+      />
+      <Tool label="Edit as HTML" sign="</>" isOn={false} onPress={onSource} />
     </div>
   );
 };
 
+/** `sign`: drawn by the style sheet, for the name is what it does. */
 const Tool = ({
   label,
+  sign,
   isOn,
   onPress,
-  children,
-}: Readonly<{ label: string; isOn: boolean; onPress: () => void; children: ReactNode }>) => (
+}: Readonly<{ label: string; sign: string; isOn: boolean; onPress: () => void }>) => (
   <button
     type="button"
     className={styles['tool']}
     aria-label={label}
     aria-pressed={isOn}
     title={label}
+    data-sign={sign}
     // The selection of the text stays.
     onMouseDown={(event) => event.preventDefault()}
     onClick={onPress}
-  >
-    {children}
-  </button>
+  />
 );
 
 /** Takes the focus; Enter chooses, Escape leaves. */
@@ -314,7 +298,7 @@ const LinkPanel = ({
   const isLink = editor.isActive('link');
   const done = (): void => {
     onClose();
-    editor.commands.focus();
+    editor.view.focus();
   };
   return (
     <form
@@ -322,7 +306,8 @@ const LinkPanel = ({
       onSubmit={(event) => {
         event.preventDefault();
         const attributes = withAttribute(given, 'href', href.trim());
-        const chain = editor.chain().focus().extendMarkRange('link');
+        // The whole link changes where the caret stands in it.
+        const chain = isLink && editor.state.selection.empty ? editor.chain().extendMarkRange('link') : editor.chain();
         if (href.trim() === '') chain.unsetMark('link').run();
         else if (editor.state.selection.empty && !isLink)
           chain
@@ -355,7 +340,8 @@ const LinkPanel = ({
         <Button
           isSmall
           onPress={() => {
-            editor.chain().focus().extendMarkRange('link').unsetMark('link').run();
+            const chain = editor.state.selection.empty ? editor.chain().extendMarkRange('link') : editor.chain();
+            chain.unsetMark('link').run();
             done();
           }}
         >

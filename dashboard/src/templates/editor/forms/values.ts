@@ -148,7 +148,8 @@ export const equalWidths = (count: number): readonly string[] => {
 
 /**
  * In: the widths of columns as a template has them, and the width of one of them, or undefined for its equal share.
- * Out: a width for each column; undefined where all are equal shares again.
+ * Out: a width for each column; undefined where all are equal shares again. The first share that is written leaves the
+ * rest to the other columns.
  */
 export const withWidth = (
   widths: unknown,
@@ -157,7 +158,11 @@ export const withWidth = (
   width: unknown,
 ): readonly unknown[] | undefined => {
   const given: readonly unknown[] = Array.isArray(widths) ? widths : [];
-  const equal = equalWidths(Math.max(count, at + 1));
-  const next = equal.map((share, place) => (place === at ? width : given[place]) ?? share);
+  const columns = Math.max(count, at + 1);
+  const equal = equalWidths(columns);
+  const share = given.length === 0 ? Number(/^(\d{1,2}(?:\.\d{1,3})?)%$/.exec(String(width))?.[1] ?? NaN) : NaN;
+  const rest = Math.round(((100 - share) / (columns - 1)) * 100) / 100;
+  const other = (place: number): unknown => given[place] ?? (Number.isFinite(rest) ? `${rest}%` : equal[place]);
+  const next = equal.map((one, place) => (place === at ? (width ?? one) : other(place)));
   return next.every((one, place) => one === equal[place]) ? undefined : next;
 };
