@@ -55,6 +55,56 @@ export const AuditEntrySchema = Type.Object(
 );
 export type AuditEntryRecord = Static<typeof AuditEntrySchema>;
 
+export const callActors = ['api_key', 'app'] as const;
+export const callMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export const RequestLogQuerySchema = Type.Object(
+  {
+    ...paging,
+    actor: id('Id of the API key, or client id of the app'),
+    method: Type.Optional(enumOf(callMethods)),
+    status: Type.Optional(
+      Type.String({
+        pattern: '^[1-5](?:xx|[0-9][0-9])$',
+        description: 'One status, or all of a kind: `4xx`',
+        examples: ['4xx', '429'],
+      }),
+    ),
+    code: id('Code of the error answer, as `VALIDATION_ERROR`'),
+    requestId: id('Id of the request, as in the X-Request-Id header of the answer'),
+    ...period,
+  },
+  closed,
+);
+export type RequestLogQuery = Static<typeof RequestLogQuerySchema>;
+
+export const RequestLogEntrySchema = Type.Object(
+  {
+    id: Type.String(),
+    at: Type.String({ format: 'date-time', description: 'When it was answered' }),
+    actor: Type.Object(
+      {
+        type: enumOf(callActors),
+        id: Type.String({ description: 'Id of the API key, or client id of the app' }),
+        name: nullable(Type.String({ description: 'Its present name; null where it is gone' })),
+      },
+      closed,
+    ),
+    method: Type.String(),
+    route: Type.String({ description: 'The path with the names of its parameters, as `/api/emails/:id`' }),
+    path: Type.String({
+      description:
+        'The path with the ids that the service made; anything else, such as an address, keeps the name of its parameter',
+    }),
+    status: Type.Integer(),
+    code: nullable(Type.String({ description: 'The code of an error answer' })),
+    requestId: Type.String(),
+    durationMs: Type.Number({ description: 'From the request to the end of the answer' }),
+  },
+  closed,
+);
+export type RequestLogEntryRecord = Static<typeof RequestLogEntrySchema>;
+
 export const auditFormats = ['jsonl', 'csv'] as const;
 export type AuditFormat = (typeof auditFormats)[number];
 

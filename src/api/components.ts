@@ -100,6 +100,8 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailCounts: 'Emails by state.',
   LiveChanges: 'The data of an event `changes`: the new items of lists.',
   System: 'How the instance is doing: its log, its queue, and each of its processes.',
+  RequestLogEntry: 'One call of the API by a key or an app, without its body.',
+  RetentionTable: 'How long each kind of data is kept, and what happens then.',
   RecipientSummary: 'What is held about one address: its last emails, suppressions and erasures.',
   EmailTotals: 'How many emails came to each point of their way for the first time.',
   EmailRates: 'Parts of these totals, in percent.',

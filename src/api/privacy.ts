@@ -14,6 +14,25 @@ export const DataSubjectRequestSchema = Type.Object(
 );
 export type DataSubjectRequest = Static<typeof DataSubjectRequestSchema>;
 
+export const RetentionTableSchema = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          name: Type.String({ description: 'Names the kind of data, as `emails`' }),
+          what: Type.String({ description: 'The kind of data, for people' }),
+          period: Type.String({ description: 'How long it is kept, for people, as `30 days`' }),
+          then: Type.String({ description: 'What happens then, for people' }),
+          setting: nullable(Type.String({ description: 'The setting of the instance; null: it is fixed' })),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type RetentionTable = Static<typeof RetentionTableSchema>;
+
 const ids = (description: string) => Type.Array(Type.String(), { description });
 
 export const ErasureReceiptSchema = Type.Object(

@@ -16,6 +16,7 @@ import { DomainError } from '../domain/core/errors.js';
 import { bodyMayBeAbsent, ownPathOf } from './server/headers.js';
 import {
   accessLog,
+  logCalls,
   auditReads,
   logsRequests,
   traceCalls,
@@ -37,6 +38,7 @@ import { ajvOptions, ownFormats, validationError, validatorsOnDemand } from './s
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
 import { auditRoutes } from './audit/audit.js';
+import { requestLogRoutes } from './audit/request-log.js';
 import { authRoutes } from './people/auth.js';
 import { ownAccountRoutes, sessionRoutes, userRoutes } from './people/account.js';
 import { signInRoutes } from './people/sign-in.js';
@@ -101,6 +103,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.decorateRequest('caller', null);
   app.decorateRequest('refused', undefined);
   app.decorateRequest('isLargeBody', false);
+  app.decorateRequest('refusedWith', undefined);
   app.decorateRequest('linkTeam', undefined);
   app.decorateRequest('auditedId', undefined);
   app.decorateRequest('canonicalBody', undefined);
@@ -122,6 +125,7 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   app.addHook('onSend', tellPosition(deps));
   app.addHook('onSend', countUnsent(answers));
   if (logsRequests(deps.settings.logLevel)) app.addHook('onResponse', accessLog(deps.logger));
+  if (deps.requestLog.note !== undefined) app.addHook('onResponse', logCalls(deps.requestLog.note));
   const { answered } = deps;
   if (answered !== undefined)
     app.addHook('onResponse', (request, reply, done) => {
@@ -316,6 +320,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
   auditRoutes(app, deps);
+  requestLogRoutes(app, deps);
   liveRoutes(app, deps);
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);

@@ -24,10 +24,11 @@ import { showFirstLink } from '../commands/people/sign-in-links.js';
 import { makeCommands, openOAuth } from '../commands/index.js';
 import { openAuditExport } from '../commands/audit/export.js';
 import { openAuditRecorder, type AuditRecorder } from '../commands/audit/record.js';
+import { openRequestLogRecorder } from '../commands/audit/request-log.js';
 import { openEngagementRecorder, type EngagementRecorder } from '../commands/recipients/engagement-recorder.js';
 import type { Config } from './settings/config.js';
 import type { Tls } from './settings/groups.js';
-import { openLeases, openProcesses, diskOf } from './stores/stores.js';
+import { openLeases, openProcesses, openRequestLog, diskOf } from './stores/stores.js';
 import type { EventStore } from '../domain/ports/event-store.js';
 import type { MailCopies } from '../domain/ports/mailbox.js';
 import type { Mailer } from '../domain/ports/mailer.js';
@@ -52,7 +53,7 @@ import { prepareStores, afterStart } from './startup.js';
 import { holdRole, notePlace, openServingLease } from './stores/instances.js';
 import { openSubmissionServers } from './submission.js';
 import { openResources, type Resources } from './resources.js';
-import { openClock, openTrust } from './ops/clock.js';
+import { openClock, openTrust, type ClockTrust } from './ops/clock.js';
 import { version } from './version.js';
 
 type Part = Readonly<{ close: () => Promise<void> }>;
@@ -149,6 +150,7 @@ type ServingParts = Engine &
     audit: AuditRecorder;
     health: HttpDeps['health'];
     system: HttpDeps['system'];
+    requestLog: HttpDeps['requestLog'];
     live: LiveFeed;
   }>;
 
@@ -213,6 +215,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
     openEngagementRecorder(engine),
   ];
   servesAlone = serving.alone;
+  const calls = isServing ? await openCallLog(config, engine, clockTrust) : undefined;
   const workers = makeWorkers(config, {
     ...engine,
     ...resources,
@@ -225,6 +228,7 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   const servingWorkers = isServing
     ? [serving.worker, recorder.worker, audit.worker, backlogsWorker(engine, workers)]
     : [];
+  if (calls !== undefined) servingWorkers.push(calls.worker);
   let renewHttps: (tls: Tls) => void = () => {};
   let submission: Awaited<ReturnType<typeof openSubmissionServers>>;
   const renewing = {
@@ -270,7 +274,8 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   afterStart(config, engine, runners, cutOff.signal);
 
   const live = openLive(parts);
-  const served = httpDeps(config, { ...parts, writes, recorder, audit, live, system: system.read });
+  const requestLog = calls?.log ?? noCallLog;
+  const served = httpDeps(config, { ...parts, writes, recorder, audit, live, system: system.read, requestLog });
   const server = await buildServer(served);
   renewHttps = (tls) => renewCertificate(server.server, tls);
   const shutDown = async (): Promise<void> => {
@@ -288,7 +293,14 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
       whenProjected,
     });
     const left = await closeAll(
-      { resources, 'projection leases': projecting, processes, leases, stores: engine },
+      {
+        resources,
+        'projection leases': projecting,
+        processes,
+        ...(calls === undefined ? {} : { 'log of calls': calls }),
+        leases,
+        stores: engine,
+      },
       AbortSignal.timeout(CLOSED_WITHIN_MS),
     );
     lock.release();
@@ -349,6 +361,21 @@ const cutOffOfAll = (): AbortController => {
   return cutOff;
 };
 
+/** The log of calls of this process, which answers them. With no days nothing is noted, and what is there goes. */
+const openCallLog = async (
+  config: Config,
+  engine: Engine,
+  { mayDestroy }: Pick<ClockTrust, 'mayDestroy'>,
+): Promise<Readonly<{ log: HttpDeps['requestLog']; worker: Worker }> & Part> => {
+  const requestLog = await openRequestLog(config, engine);
+  const { note, flush, worker } = openRequestLogRecorder({ ...engine, requestLog, mayDestroy });
+  const { find, count, close } = requestLog;
+  return { log: { find, count, flush, ...(config.limits.requestLogDays === 0 ? {} : { note }) }, worker, close };
+};
+
+/** That of a process that answers no calls. */
+const noCallLog: HttpDeps['requestLog'] = { find: async () => [], count: async () => 0, flush: async () => {} };
+
 /** Live events read the lists when the read models of their topics have what changed. */
 const openLive = ({ runners, ...parts }: Engine & Readonly<{ runners: Runners }>): LiveFeed =>
   openLiveFeed({
@@ -398,6 +425,7 @@ const httpDeps = (
     tracking: { tokens: openTrackingTokens(parts.keys), note: recorder.note },
     health,
     system,
+    requestLog: parts.requestLog,
     version,
     ...(metrics.answered === undefined ? {} : { answered: metrics.answered }),
     ...(metrics.calls === undefined ? {} : { calls: metrics.calls }),

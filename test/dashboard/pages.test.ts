@@ -17,6 +17,7 @@ const entries = [
   ['suppressions', 'Suppressions', 'suppressions:manage'],
   ['gallery', 'Assets', 'templates:read'],
   ['api-keys', 'API keys', 'api-keys:manage'],
+  ['api-calls', 'API calls', 'api-keys:manage'],
   ['webhooks', 'Webhooks', 'webhooks:manage'],
   ['apps', 'Apps', 'oauth-apps:manage'],
   ['members', 'Members', 'team:read'],
@@ -64,7 +65,10 @@ void t.test('the pages of the registry', { skip: withoutChromium }, async (t) =>
         await visit(t, {}, async (page) => {
           await signIn(page, `/app/${path}`);
           await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-          await page.getByRole('progressbar', { name: /^Loading/ }).waitFor({ state: 'detached' });
+          await page
+            .getByRole('progressbar', { name: /^Loading/ })
+            .first()
+            .waitFor({ state: 'detached' });
           const name = path.replace(/[^a-z]+/g, '-').slice(0, 20);
           t.same(await violationsEverywhere(page), []);
           await picture(page, `page-${name}`);

@@ -8,6 +8,7 @@ import { openMemoryLimiter } from '../../src/adapters/limiter/memory.js';
 import { openSqliteReadModels } from '../../src/adapters/read-models/sqlite.js';
 import { openAuditExport } from '../../src/commands/audit/export.js';
 import { openAuditRecorder } from '../../src/commands/audit/record.js';
+import { openRequestLogRecorder } from '../../src/commands/audit/request-log.js';
 import { openOAuth } from '../../src/commands/index.js';
 import { openEngagementRecorder } from '../../src/commands/recipients/engagement-recorder.js';
 import { assertDefined } from '../../src/domain/core/ids.js';
@@ -31,7 +32,7 @@ import { makeQueries } from '../../src/projections/queries.js';
 import { openWorld, OTHER_TEAM, TEAM, type World } from '../support/command-world.js';
 import { T0 } from '../support/email-facts.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
-import { countingIds, memoryLog, type LogLine } from '../support/memory-ports.js';
+import { countingIds, memoryLog, memoryRequestLog, type LogLine } from '../support/memory-ports.js';
 import { quickPasswords } from '../support/people.js';
 import { readingFrom } from '../support/ports-of-tests.js';
 import { recordingGenerator } from '../support/recording-generator.js';
@@ -151,6 +152,7 @@ const lookups = new Set([
   'isConfidentialMail',
   'openPreviewLink',
   'readAudit',
+  'nameCalls',
   'teamsOfUser',
 ]);
 
@@ -239,12 +241,15 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
     const { readModels, close } = openProjected(world, limits, projecting);
     const awaitOwnWrites = async (): Promise<void> => {};
     const queries = makeQueries({ readModels, keys, clock, limits, awaitOwnWrites, waitMs: deps.backlog.waitMs });
+    const requestLog = memoryRequestLog();
+    const calls = { ...deps, limits, clock, logger, requestLog, ids: countingIds(), mayDestroy: () => true };
     const items = openLiveItems({ ...deps, readModels, waitMs: deps.backlog.waitMs });
     return {
       live: openLiveFeed({ ...deps, items, logger, caughtUp: async () => {} }),
       ...{ world, commands, queries, oauth: openOAuth(deps), writes, close, limiter: openMemoryLimiter({ clock }) },
       audit: openAuditRecorder({ ...deps, logger }),
       tokens: openTrackingTokens(keys),
+      requestLog: { ...requestLog, ...openRequestLogRecorder(calls) },
       recorder: openEngagementRecorder({ ...deps, logger }),
     };
   };
@@ -304,6 +309,10 @@ export const openDeps = async (options: ServerOptions = {}): Promise<Served> => 
         now.audit.denied(call, ...what);
       },
     },
+    requestLog: watched(
+      () => now.requestLog,
+      () => undefined,
+    ),
     tracking: {
       tokens: watched(
         () => now.tokens,

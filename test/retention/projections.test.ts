@@ -71,7 +71,15 @@ void t.test('each line says its period and the setting for it', async (t) => {
     emails: ['1 day', 'SEALPOST_RETENTION_DAYS'],
     webhookRecords: ['30 days', 'SEALPOST_RETENTION_WEBHOOK_DAYS'],
     'deleted.webhook': ['14 days', 'SEALPOST_RETENTION_DELETED_DAYS'],
+    requestLog: ['7 days', 'SEALPOST_RETENTION_REQUEST_LOG_DAYS'],
     temporaryFiles: ['1 hour', 'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS'],
     summaries: ['for ever', null],
   });
+  t.match(
+    retentionTable({ ...defaultLimits, requestLogDays: 0 }).find(({ name }) => name === 'requestLog'),
+    {
+      period: 'none',
+    },
+  );
+  for (const { what, then } of lines) t.match(then, /^\w/, what);
 });

@@ -272,6 +272,10 @@ await t.test('single settings', async (t) => {
     }).limits,
     { webhookRecordDays: 8, restoreDays: 9, temporaryFileHours: 5 },
   );
+  t.equal(readConfig({}).limits.requestLogDays, 7);
+  t.equal(readConfig({ SEALPOST_RETENTION_REQUEST_LOG_DAYS: '0' }).limits.requestLogDays, 0);
+  t.throws(() => readConfig({ SEALPOST_RETENTION_REQUEST_LOG_DAYS: '31' }), /SEALPOST_RETENTION_REQUEST_LOG_DAYS/);
+  t.equal(readConfig({ SEALPOST_LIMIT_REQUEST_LOG_CALLS_MAX: '500' }).limits.requestLogCallsMax, 500);
   t.equal(readConfig({ SEALPOST_LIMIT_RECIPIENTS_MAX: '5' }).limits.recipientsMax, 5);
   t.equal(readConfig({}).limits.bounceAlertPerMille, 50);
   t.equal(readConfig({ SEALPOST_LIMIT_BOUNCE_ALERT_PER_MILLE: '20' }).limits.bounceAlertPerMille, 20);

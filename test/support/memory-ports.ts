@@ -2,6 +2,13 @@
  * Small honest ports in memory: they keep the promises of the port files, and hold nothing back from the test that
  * looks into them.
  */
+import {
+  callIdAt,
+  idRangeOf,
+  type CallFilter,
+  type LoggedCall,
+  type RequestLog,
+} from '../../src/domain/ports/request-log.js';
 import { createHash, createHmac } from 'node:crypto';
 import { openSealKeys } from '../../src/adapters/keys/key-files.js';
 import { sealingKey } from '../../src/adapters/keys/key-wrap.js';
@@ -255,4 +262,42 @@ export const memoryLog = (): MemoryLog => {
     };
   };
   return make({});
+};
+
+/** A log of calls that keeps exactly the newest of each team. */
+export const memoryRequestLog = (callsMax = 100_000): RequestLog => {
+  let kept: readonly LoggedCall[] = [];
+  const found = (team: string, filter: CallFilter, before?: string): readonly LoggedCall[] => {
+    const { first = '', end = 'g' } = idRangeOf(filter, before);
+    const { actorId, method, status, code, requestId } = filter;
+    return kept.filter(
+      (call) =>
+        call.team === team &&
+        call.id >= first &&
+        call.id < end &&
+        (actorId === undefined || call.actor.id === actorId) &&
+        (method === undefined || call.method === method) &&
+        (status === undefined || (call.status >= status.first && call.status <= status.last)) &&
+        (code === undefined || call.code === code) &&
+        (requestId === undefined || call.requestId === requestId),
+    );
+  };
+  return {
+    write: async (calls) => {
+      const known = new Map([...kept, ...calls].map((call) => [call.id, call]));
+      const counts = new Map<string, number>();
+      kept = [...known.values()]
+        .toSorted((one, other) => (one.id < other.id ? 1 : -1))
+        .filter(({ team }) => {
+          counts.set(team, (counts.get(team) ?? 0) + 1);
+          return counts.get(team)! <= callsMax;
+        });
+    },
+    find: async (team, filter, { before, skip = 0, limit }) => found(team, filter, before).slice(skip, skip + limit),
+    count: async (team, filter, max) => Math.min(max, found(team, filter).length),
+    expire: async (beforeMs) => {
+      kept = kept.filter(({ id }) => id >= callIdAt(beforeMs));
+    },
+    close: async () => {},
+  };
 };

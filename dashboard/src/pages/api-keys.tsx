@@ -15,6 +15,7 @@ import { operation } from '../api/client';
 import { resourcePages } from '../resources/pages';
 import { bodyOf, changeOf, type Field, type Scope } from '../resources/resource';
 import { Codes, Maybe } from '../resources/values';
+import { TextLink } from '../ui/controls';
 import { StatusBadge } from '../ui/status';
 import { Moment } from '../ui/time';
 
@@ -128,6 +129,12 @@ export default resourcePages<Key>({
     key.revokedAt === null
       ? ['Works until', <Maybe key="until" at={key.expiresAt} otherwise="it is revoked" />]
       : ['Revoked', <Moment key="revoked" at={key.revokedAt} />],
+    [
+      'Calls',
+      <TextLink key="calls" href={`/api-calls?actor=${key.id}`}>
+        what it asked, and what it was answered
+      </TextLink>,
+    ],
     ['Id', <code key="id">{key.id}</code>],
   ],
   create: {

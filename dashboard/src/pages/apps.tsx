@@ -17,6 +17,7 @@ import { operation } from '../api/client';
 import { resourcePages } from '../resources/pages';
 import { bodyOf, changeOf, type Field } from '../resources/resource';
 import { Codes, Copied, queryOf } from '../resources/values';
+import { TextLink } from '../ui/controls';
 import { Moment } from '../ui/time';
 
 const list = operation<ListOAuthAppsData, ListOAuthAppsResponse>('GET', '/api/oauth-apps');
@@ -100,6 +101,12 @@ export default resourcePages<App>({
   ],
   facts: (app) => [
     ['Client id', <Copied key="id" value={app.id} of="the client id" />],
+    [
+      'Calls',
+      <TextLink key="calls" href={`/api-calls?actor=${app.id}`}>
+        what it asked, and what it was answered
+      </TextLink>,
+    ],
     ['Kind', app.kind],
     app.description === null ? undefined : ['Description', app.description],
     app.homepage === null ? undefined : ['Home page', app.homepage],

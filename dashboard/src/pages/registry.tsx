@@ -3,6 +3,7 @@ import type { ComponentType, ReactNode } from 'react';
 import {
   AppIcon,
   BrushIcon,
+  CallIcon,
   ChartIcon,
   GearIcon,
   GlobeIcon,
@@ -81,6 +82,13 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
         icon: <KeyIcon />,
         needs: 'api-keys:manage',
         load: () => import('./api-keys'),
+      },
+      {
+        path: 'api-calls',
+        title: 'API calls',
+        icon: <CallIcon />,
+        needs: 'api-keys:manage',
+        load: () => import('./api-calls'),
       },
       {
         path: 'webhooks',

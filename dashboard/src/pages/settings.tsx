@@ -8,6 +8,8 @@ import type {
   ExportAddressData,
   GetErasureData,
   GetErasureResponse,
+  GetRetentionData,
+  GetRetentionResponse,
   GetTeamData,
   GetTeamResponse,
   GetTrackingData,
@@ -24,7 +26,7 @@ import type {
 import { download, operation } from '../api/client';
 import { queryClient } from '../api/queries';
 import { ActButtons } from '../resources/dialogs';
-import { Facts, NotAllowed, NothingHere, PageHead, ResourceList, Section, useAgain } from '../resources/pages';
+import { Facts, NotAllowed, NothingHere, PageHead, ResourceList, Rows, Section, useAgain } from '../resources/pages';
 import { usePlace } from '../resources/place';
 import {
   type Act,
@@ -35,6 +37,7 @@ import {
   initialOf,
   may,
   type Resource,
+  type RowsOf,
   type Scope,
 } from '../resources/resource';
 import { queryOf } from '../resources/values';
@@ -48,12 +51,14 @@ const leave = operation<LeaveTeamData, LeaveTeamResponse>('POST', '/api/teams/{t
 const listActivity = operation<ListTeamActivityData, ListTeamActivityResponse>('GET', '/api/teams/{teamId}/activity');
 const getTracking = operation<GetTrackingData, GetTrackingResponse>('GET', '/api/tracking');
 const setTracking = operation<SetTrackingData, SetTrackingResponse>('PUT', '/api/tracking');
+const getRetention = operation<GetRetentionData, GetRetentionResponse>('GET', '/api/retention');
 const erase = operation<EraseAddressData, EraseAddressResponse>('POST', '/api/privacy/erase');
 const getErasure = operation<GetErasureData, GetErasureResponse>('GET', '/api/privacy/erasures/{id}');
 
 type Team = GetTeamResponse;
 type Activity = ListTeamActivityResponse['data'][number];
 type Tracking = GetTrackingResponse;
+type Kept = GetRetentionResponse['data'][number];
 
 const company: readonly (readonly [name: keyof Team['company'], label: string])[] = [
   ['name', 'Company'],
@@ -278,6 +283,37 @@ const TrackingSection = ({ scope: { teamId } }: Readonly<{ scope: Scope }>) => {
   );
 };
 
+const begun = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const keptRows: RowsOf<Kept> = {
+  many: 'Retention',
+  idOf: ({ name }) => name,
+  titleOf: ({ what }) => what,
+  columns: [
+    { name: 'What', cell: ({ what }) => begun(what) },
+    { name: 'Is kept', cell: ({ period }) => period },
+    { name: 'Then', cell: ({ then }) => then },
+  ],
+};
+
+const RetentionSection = ({ scope: { teamId } }: Readonly<{ scope: Scope }>) => {
+  const table = useQuery({
+    queryKey: ['/settings/retention', teamId],
+    queryFn: ({ signal }) => getRetention({}, { teamId, signal }),
+  });
+  return (
+    <Section title="Retention" about="How long what you send and do is kept. The operator of the instance sets it.">
+      {table.data !== undefined ? (
+        <Rows resource={keptRows} rows={table.data.data} />
+      ) : table.error === null ? (
+        <Loading label="Loading the retention" />
+      ) : (
+        <Fault fault={table.error} retry={() => void table.refetch()} />
+      )}
+    </Section>
+  );
+};
+
 const SettingsPage = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
   const { scope } = usePlace();
   const again = useAgain();
@@ -332,6 +368,7 @@ const SettingsPage = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
           buttons={<ActButtons acts={privacyActs} row={undefined} onDone={done} />}
         />
       ) : null}
+      <RetentionSection scope={scope} />
       <Section title="Changes">
         <ResourceList resource={activity} />
       </Section>

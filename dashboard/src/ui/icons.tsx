@@ -89,6 +89,7 @@ export const PictureIcon = icon(
 export const AppIcon = icon(
   <path d="M2.5 2.500h4.500V7H2.500zM9 2.500h4.500V7H9zM2.5 9h4.500v4.500H2.500zM11.25 9v4.500M9 11.25h4.5" />,
 );
+export const CallIcon = icon(<path d="M2 5.500h9.500M9 3l2.500 2.500L9 8M14 10.500H4.500M7 8l-2.500 2.500L7 13" />);
 export const PulseIcon = icon(<path d="M1.500 8.500H5l2-5 2.500 9 2-4h3" />);
 export const GearIcon = icon(
   <>

@@ -36,6 +36,10 @@ const peopleLimits = {
   secondFactorPreparedMs: 3_600_000,
   /** How long the audit log is kept: two years. */
   auditDays: 731,
+  /** How long calls of the API are kept in the log of calls; 0: none is logged. */
+  requestLogDays: 7,
+  /** Calls of one team in the log of calls. The oldest give way. */
+  requestLogCallsMax: 100_000,
   /** Most events of the log that one export of the audit log may read to prove its entries. */
   auditExportEventsMax: 2_000_000,
 } as const;

@@ -7,14 +7,16 @@ import {
   ErasureReceiptSchema,
   RecipientParamsSchema,
   RecipientSummarySchema,
+  RetentionTableSchema,
 } from '../../api/privacy.js';
 import { invalidAddresses, parseAddress } from '../../domain/mime/address.js';
 import { erasureNotFound } from '../../domain/privacy/decider.js';
 import { parseErasureId, type ErasureId } from '../../domain/core/ids.js';
+import { retentionTable } from '../../projections/retention/retention.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
 import { disposition } from '../server/headers.js';
 
-type Deps = Pick<HttpDeps, 'commands' | 'queries'>;
+type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const tags = ['Privacy'];
 const access = 'privacy:manage';
@@ -106,10 +108,29 @@ const recipientRoute = (app: App, { commands, queries }: Deps): void => {
   );
 };
 
-/** Registers the routes under /api/privacy, and GET /api/recipients/:address. */
+const retentionRoute = (app: App, { limits }: Deps): void => {
+  app.get(
+    '/api/retention',
+    {
+      config: { access: 'team:read', codes: ['STORE_AWAY'] },
+      schema: {
+        summary: 'How long data is kept',
+        description:
+          'Each kind of data of a team, how long it is kept by the settings of the instance, and what happens then. For people, whatever their role.',
+        operationId: 'getRetention',
+        tags,
+        response: { 200: RetentionTableSchema },
+      },
+    },
+    () => ({ data: [...retentionTable(limits)] }),
+  );
+};
+
+/** Registers the routes under /api/privacy, GET /api/recipients/:address and GET /api/retention. */
 export const privacyRoutes = (app: App, deps: Deps): void => {
   recipientRoute(app, deps);
   erasureRoutes(app, deps);
+  retentionRoute(app, deps);
   app.post(
     '/api/privacy/export',
     {

@@ -12,6 +12,7 @@ import type { AuditRecorder } from '../../commands/audit/record.js';
 import type { TeamId } from '../../domain/core/ids.js';
 import type { AuditFormat } from '../../api/audit.js';
 import type { System } from '../../api/core/system.js';
+import type { RequestLogRecorder } from '../../commands/audit/request-log.js';
 import type { AuditPeriod, Exported } from '../../commands/audit/export.js';
 import type { Commands, OAuth } from '../../commands/index.js';
 import type { ReaderRequest } from '../../commands/recipients/engagement-recorder.js';
@@ -24,6 +25,7 @@ import type { Ids } from '../../domain/ports/ids.js';
 import type { Limiter } from '../../domain/ports/limiter.js';
 import type { Logger } from '../../domain/ports/logger.js';
 import type { Mailbox } from '../../domain/ports/mailbox.js';
+import type { RequestLog } from '../../domain/ports/request-log.js';
 import type { Health } from '../../domain/ports/worker.js';
 import type { TrackingTokens } from '../../domain/recipients/tracking.js';
 import type { LiveFeed } from '../../projections/live/feed.js';
@@ -121,6 +123,10 @@ export type HttpDeps = Readonly<{
     period: AuditPeriod,
     done: (exported: Exported) => Promise<void>,
   ) => Promise<AsyncIterable<string>>;
+  /** The log of calls. `note`: absent where no call is logged. `flush`: writes what this process has noted. */
+  requestLog: Pick<RequestLog, 'find' | 'count'> &
+    Pick<RequestLogRecorder, 'flush'> &
+    Readonly<{ note?: RequestLogRecorder['note'] }>;
   /** Opens the tokens of tracking pixels and links, and records the opens and clicks. */
   tracking: Readonly<{
     tokens: Pick<TrackingTokens, 'openOpen' | 'openClick'>;
@@ -188,6 +194,8 @@ declare module 'fastify' {
     refused: Pick<Caller, 'teamId' | 'actor'> | undefined;
     /** The body was checked in another process; the handler continues in another turn than its parsing. */
     isLargeBody: boolean;
+    /** The code with which the call is refused. */
+    refusedWith: ErrorCode | undefined;
     /** The team to whose link domain the request came; undefined: it came to another name. */
     linkTeam: TeamId | undefined;
     /** The id of the target of an audited route, if its path does not have it. */

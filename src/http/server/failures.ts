@@ -29,6 +29,7 @@ export const errorHandler =
     const found = failureOfRequest(deps, error, request);
     const nowMs = deps.clock.now();
     request.trace?.failed(found.code);
+    request.refusedWith = found.code;
     auditDenial(deps.audit, request, found, error);
     if (found.status >= 500) logFault(deps, found, request);
     settleConnection(request, reply, deps.limits.bodySizeBytesMax);

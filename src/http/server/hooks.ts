@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { auditedPersonOf, type Caller } from '../../commands/core/caller.js';
+import type { RequestLogRecorder } from '../../commands/audit/request-log.js';
 import type { AuditedCall, AuditRecorder } from '../../commands/audit/record.js';
 import { callOrigin } from '../../domain/access/origins.js';
 import { NO_TEAM } from '../../domain/core/ids.js';
@@ -12,6 +13,7 @@ import { type App, type CallTraces, type HttpDeps, OWN_WRITES_WAIT_MS } from './
 import { DomainError } from '../../domain/core/errors.js';
 import { isRepeated } from './headers.js';
 import type { Logger } from '../../domain/ports/logger.js';
+import type { LoggedCall } from '../../domain/ports/request-log.js';
 
 export type RequestIds = (header: string | readonly string[] | undefined) => string;
 
@@ -224,6 +226,42 @@ export const accessLog =
     );
     done();
   };
+
+/**
+ * The hook that notes answered calls of API keys and apps for the log of calls. Calls of people, and those with a bad
+ * credential, are not in it.
+ */
+export const logCalls =
+  (note: RequestLogRecorder['note']) =>
+  (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const called = calledBy(request);
+    if (called !== undefined)
+      note({
+        ...called,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        params: request.params as Readonly<Record<string, string>>,
+        status: reply.statusCode,
+        code: request.refusedWith ?? null,
+        requestId: request.id,
+        durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      });
+    done();
+  };
+
+const KEY_ACTOR = 'apiKey:';
+
+/** The key or app that calls, also a key that is refused for its network; undefined: another caller. */
+const calledBy = ({ caller, refused }: FastifyRequest): Pick<LoggedCall, 'team' | 'actor'> | undefined => {
+  if (caller?.key !== undefined) return { team: caller.teamId, actor: { type: 'api_key', id: caller.key.id } };
+  if (caller?.app !== undefined)
+    return caller.teamId === NO_TEAM
+      ? undefined
+      : { team: caller.teamId, actor: { type: 'app', id: caller.app.clientId } };
+  return refused?.actor.startsWith(KEY_ACTOR) === true
+    ? { team: refused.teamId, actor: { type: 'api_key', id: refused.actor.slice(KEY_ACTOR.length) } }
+    : undefined;
+};
 
 /** A signal that aborts when the connection of the call closes: nobody waits for the answer any more. */
 export const untilClosed = (reply: FastifyReply): AbortSignal => {

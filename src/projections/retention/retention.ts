@@ -12,13 +12,14 @@ import { AUDIT, type AuditDocument } from '../audit/audit.js';
 import { WEBHOOKS, type WebhookPartDocument } from '../webhooks/webhooks.js';
 
 /**
- * `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null
+ * `then`: what happens when its time is over. `due`: how many would go now; `oldest`: when the first of them was due. `next`: when the next one will be; both null
  * where there is none.
  */
 type RetentionLine = Readonly<{
   name: string;
   what: string;
   period: string;
+  then: string;
   setting: string | null;
   due: number;
   oldest: string | null;
@@ -46,52 +47,96 @@ const DELETED = {
   senderDomains: 'teams with deleted sender domains',
 } as const;
 
-type TableLine = Pick<RetentionLine, 'name' | 'what' | 'period' | 'setting'>;
+type TableLine = Omit<RetentionLine, keyof Due>;
+
+const DESTROYED = 'destroyed with their keys; before, they can be restored';
 
 /** The table in force. */
 export const retentionTable = (limits: Limits): readonly TableLine[] => {
-  const line = (name: string, what: string, period: string, setting: string | null): TableLine => ({
+  const line = (name: string, what: string, period: string, setting: string | null, then: string): TableLine => ({
     name,
     what,
     period,
+    then,
     setting,
   });
   return [
-    line('emails', 'logs of emails and attachments', days(limits.retentionDays), 'SEALPOST_RETENTION_DAYS'),
-    line('archivedEmails', 'records of archived emails', days(limits.archiveDays), 'SEALPOST_RETENTION_ARCHIVE_DAYS'),
+    line(
+      'emails',
+      'logs of emails and attachments',
+      days(limits.retentionDays),
+      'SEALPOST_RETENTION_DAYS',
+      'archived: addresses, subject, content and attachments are destroyed; the rest of the record stays',
+    ),
+    line(
+      'archivedEmails',
+      'records of archived emails',
+      days(limits.archiveDays),
+      'SEALPOST_RETENTION_ARCHIVE_DAYS',
+      'removed: lists and counts omit them',
+    ),
     line(
       'bulkSends',
       'records of bulk sends',
       `${days(limits.retentionDays + limits.archiveDays)} after their end`,
       'SEALPOST_RETENTION_ARCHIVE_DAYS',
+      'removed with the records of their emails',
     ),
     line(
       'webhookRecords',
       'records of webhook deliveries, in parts',
       days(limits.webhookRecordDays),
       'SEALPOST_RETENTION_WEBHOOK_DAYS',
+      'removed, and their key is destroyed',
     ),
     line(
       'files',
       'generated files',
       `${days(limits.generatedFileDays)} after the email was due`,
       'SEALPOST_RETENTION_GENERATED_FILE_DAYS',
+      'deleted',
     ),
-    line('audit', 'entries of the audit log', days(limits.auditDays), 'SEALPOST_RETENTION_AUDIT_DAYS'),
+    line(
+      'audit',
+      'entries of the audit log',
+      days(limits.auditDays),
+      'SEALPOST_RETENTION_AUDIT_DAYS',
+      'removed, and the key for networks and agents of callers is destroyed',
+    ),
+    line(
+      'requestLog',
+      'calls of API keys and apps',
+      limits.requestLogDays === 0 ? 'none' : days(limits.requestLogDays),
+      'SEALPOST_RETENTION_REQUEST_LOG_DAYS',
+      'deleted',
+    ),
     ...Object.entries(DELETED).map(([kind, what]) =>
-      line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS'),
+      line(`deleted.${kind}`, what, days(limits.restoreDays), 'SEALPOST_RETENTION_DELETED_DAYS', DESTROYED),
     ),
-    line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null),
-    line('invitations', 'teams with invitations that nobody accepted', days(limits.invitationDays), null),
-    line('sessions', 'sessions that nobody refreshes', days(limits.sessionUnusedMs / DAY_MS), null),
+    line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null, DESTROYED),
+    line(
+      'invitations',
+      'teams with invitations that nobody accepted',
+      days(limits.invitationDays),
+      null,
+      'the key of their address is destroyed',
+    ),
+    line(
+      'sessions',
+      'sessions that nobody refreshes',
+      days(limits.sessionUnusedMs / DAY_MS),
+      null,
+      'ended, and the key of their networks and agents is destroyed',
+    ),
     line(
       'temporaryFiles',
       'files whose writing was cut off',
       hours(limits.temporaryFileHours),
       'SEALPOST_RETENTION_TEMPORARY_FILE_HOURS',
+      'deleted',
     ),
-    line('deletedEmails', 'logs of emails that were deleted', 'none', null),
-    line('summaries', 'daily summaries', 'for ever', null),
+    line('deletedEmails', 'logs of emails that were deleted', 'none', null, 'destroyed at once'),
+    line('summaries', 'daily summaries', 'for ever', null, 'they still count what is archived, deleted or removed'),
   ];
 };
 

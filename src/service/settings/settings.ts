@@ -200,6 +200,11 @@ const named = {
       'Days for which the audit log is kept, at least 1. Older entries are destroyed. The default is two years.',
       { max: DAYS_MAX },
     ),
+    SEALPOST_RETENTION_REQUEST_LOG_DAYS: limit(
+      'requestLogDays',
+      'Days for which calls of API keys and apps are kept in the log of calls, at most 30. 0: no call is logged.',
+      { min: 0, max: 30 },
+    ),
     SEALPOST_RETENTION_WEBHOOK_DAYS: limit(
       'webhookRecordDays',
       'Days for which the records of webhook deliveries are kept, at least 1. Older ones are removed.',
@@ -431,6 +436,7 @@ const limits = [
     'Milliseconds for which one document process stays ready after the last document or change of an attachment template. 0: none stays.',
     { min: 0 },
   ),
+  limit('requestLogCallsMax', 'Calls of one team in the log of calls. The oldest give way to new ones.'),
   limit('ledgerSealEveryMs', 'Milliseconds after which the log is sealed again if it has new events.'),
   limit(
     'stateFreshnessMs',

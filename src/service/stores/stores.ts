@@ -2,13 +2,14 @@
  * Opens each store, and the leases, bus and limiter by which processes share their work, by the scheme of its URL, and
  * says where each is. The driver of a server is loaded only if a URL names one.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../../adapters/event-store/sqlite.js';
 import { openDirectoryFiles, openFilesNote, openDisk } from '../../adapters/files/directory.js';
 import { openNotedKeys } from '../../adapters/keys/key-table.js';
 import { loadMasterKey } from '../../adapters/keys/key-files.js';
 import { openSqliteKeys } from '../../adapters/keys/sqlite.js';
+import { openSqliteRequestLog } from '../../adapters/request-log/sqlite.js';
 import { openSqliteReadModels } from '../../adapters/read-models/sqlite.js';
 import { isDamage, wordsOfDamage, openLogNote, damageOf } from '../../adapters/sqlite/database.js';
 import { StoreFault } from '../../commands/ops/stores.js';
@@ -31,6 +32,7 @@ import type { Ids } from '../../domain/ports/ids.js';
 import type { Leases } from '../../domain/ports/lease.js';
 import type { Limiter } from '../../domain/ports/limiter.js';
 import type { Processes } from '../../domain/ports/processes.js';
+import type { RequestLog } from '../../domain/ports/request-log.js';
 import { removeSqliteReadModels, sqliteReadModelFiles } from '../../adapters/read-models/catalog.js';
 import type { Disk } from '../../domain/ports/disk.js';
 import { makeDirectory } from '../../shared/files.js';
@@ -56,7 +58,10 @@ export type OpenLimiter = Limiter & Readonly<{ mode?: () => 'shared' | 'per-proc
 
 type StoreName = 'log' | 'keys' | 'readModels' | 'files';
 
-type DatabaseFile = Readonly<{ file: string; store: 'log' | 'keys' | 'readModels' | 'catalog' | 'leases' | 'mailbox' }>;
+type DatabaseFile = Readonly<{
+  file: string;
+  store: 'log' | 'keys' | 'readModels' | 'catalog' | 'leases' | 'requestLog' | 'mailbox';
+}>;
 
 const LOG_HELP = 'it holds every email, template and API key; restore its newest backup (sealpost restore)';
 const KEYS_HELP = 'it holds the keys of all that is sealed; restore its newest backup (sealpost restore)';
@@ -229,6 +234,30 @@ export const openProcesses = async (
   return openMongoProcesses({ url, setting: settingOf('leases'), logger });
 };
 
+const requestLogFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'request-log.db');
+
+/** The log of calls lies beside the leases, so that all processes share it. Nothing else depends on a damaged file. */
+export const openRequestLog = async (
+  config: Pick<Config, 'urls' | 'dataDir' | 'limits'>,
+  { logger }: Pick<SharedDeps, 'logger'>,
+): Promise<RequestLog> => {
+  const { requestLogCallsMax: callsMax, requestLogDays: days } = config.limits;
+  const url = config.urls.leases;
+  if (!isLocal(url)) {
+    const { openMongoRequestLog } = await import('../../adapters/request-log/mongodb.js');
+    return openMongoRequestLog({ url, setting: settingOf('leases'), logger }, { callsMax, days });
+  }
+  const file = requestLogFile(config);
+  try {
+    return openSqliteRequestLog({ file, callsMax });
+  } catch (fault) {
+    if (!isDamage(fault)) throw fault;
+    logger.warn({ err: fault as Error }, 'the log of calls is damaged, and begins anew');
+    for (const one of [file, `${file}-wal`, `${file}-shm`]) rmSync(one, { force: true });
+    return openSqliteRequestLog({ file, callsMax });
+  }
+};
+
 /**
  * The leases of the projections, if they differ from the shared ones: read models in files of this machine are kept by
  * a process of this machine, while processes elsewhere keep their own.
@@ -294,9 +323,10 @@ export const databaseFiles = (config: Config): readonly DatabaseFile[] => {
       store: file === readModels ? ('catalog' as const) : ('readModels' as const),
     })),
     { file: placeOf(config.urls.leases), store: 'leases' },
+    { file: requestLogFile(config), store: 'requestLog' },
     { file: join(config.dataDir, 'mailbox.db'), store: 'mailbox' },
   ];
-  const isHere = { ...local, catalog: true, leases: isLocal(config.urls.leases), mailbox: true };
+  const isHere = { ...local, catalog: true, leases: isLocal(config.urls.leases), requestLog: true, mailbox: true };
   return all.filter(({ file, store }) => isHere[store] && existsSync(file));
 };
 
@@ -313,6 +343,8 @@ export const helpOfDamage = ({ file, store }: DatabaseFile): string => {
       return 'nothing is lost with it, but no service starts; sealpost repair read-models';
     case 'leases':
       return `nothing is lost with it, but no service starts; stop every sealpost on it, then delete ${file} with its -wal and -shm`;
+    case 'requestLog':
+      return 'it holds the log of calls, and no record of mails; all else goes on, and the next start replaces it';
     case 'mailbox':
       return `it holds the mails of the built-in mailbox, and no record of them; all else goes on; stop the service, then delete ${file} with its -wal and -shm`;
   }
