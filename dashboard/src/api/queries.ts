@@ -8,7 +8,7 @@ const RETRIES_MAX = 2;
 const isPassing = (fault: Error): boolean =>
   !(fault instanceof ApiFault) || fault.status === 0 || fault.status === 503 || fault.status === 429;
 
-/** Reads are audited, so nothing is read again only because a window has the focus again. */
+/** Reads of mails are audited, so they are not read again only because a window has the focus again. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -26,6 +26,8 @@ export const queryClient = new QueryClient({
 export const meQuery = queryOptions({
   queryKey: ['me'],
   staleTime: 5 * 60_000,
+  // A link of a mail may have changed the address in another tab.
+  refetchOnWindowFocus: 'always',
   queryFn: ({ signal }) => call<GetOwnUserData, GetOwnUserResponse>('GET', { url: '/api/users/me' }, { signal }),
 });
 

@@ -1,6 +1,6 @@
 /** The account of the person: profile, password, second factor, where they are signed in, identities, apps, teams. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type {
   AskAddressChangeData,
   AskAddressChangeResponse,
@@ -44,9 +44,10 @@ import type {
   UpdateOwnUserData,
   UpdateOwnUserResponse,
 } from '#api';
-import { operation } from '../api/client';
-import { queryClient } from '../api/queries';
+import { ApiFault, operation } from '../api/client';
+import { meQuery, queryClient } from '../api/queries';
 import { sessionEnded } from '../api/session';
+import { values as pageValues } from '../api/values';
 import { ActButtons, DialogFrame } from '../resources/dialogs';
 import { ValuesForm } from '../resources/form';
 import { Facts, NothingHere, PageHead, ResourceList, Section, useAgain } from '../resources/pages';
@@ -54,6 +55,7 @@ import styles from '../resources/page.module.css';
 import { usePlace } from '../resources/place';
 import { type Act, bodyOf, type Field, type Resource } from '../resources/resource';
 import { Codes, Copied, Maybe, queryOf } from '../resources/values';
+import { Notice } from '../ui/controls';
 import { StatusBadge } from '../ui/status';
 import { Moment } from '../ui/time';
 
@@ -98,6 +100,23 @@ const code: Field = { name: 'code', label: 'Code of your second factor', kind: '
 /** The proof that the person is at the screen: the password, and the second factor where there is one. */
 const proof = ({ secondFactor }: Me): readonly Field[] => (secondFactor ? [password, code] : [password]);
 
+const addressFields = (me: Me): readonly Field[] => [
+  { name: 'email', label: 'New address', kind: 'email', isRequired: true },
+  ...(me.mayChoosePassword === true ? [{ ...password, label: 'Choose a password' }] : proof(me)),
+];
+
+/** A refusal of a call that names a field otherwise than the form. */
+const atField = (fault: unknown, given: string, shown: string): unknown =>
+  fault instanceof ApiFault
+    ? new ApiFault(fault.status, {
+        ...{ code: fault.code, message: fault.message },
+        errors: fault.errors.map((one) => (one.field === given ? { ...one, field: shown } : one)),
+      })
+    : fault;
+
+/** Whether it is the address of the first user, which takes no mail. */
+const isPlaceholder = (address: string | null): boolean => address?.endsWith('@sealpost.localhost') === true;
+
 const profileActs: readonly Act<Me>[] = [
   {
     label: 'Change the name',
@@ -111,15 +130,28 @@ const profileActs: readonly Act<Me>[] = [
   },
   {
     label: 'Change the address',
-    ask: () => ({
+    ask: (me) => ({
       title: 'Sign in by another address',
-      text: <p>A mail goes to the new address. It is yours once you follow the link of that mail.</p>,
+      text: (
+        <p>
+          A mail goes to the new address. It is yours once you follow the link of that mail and give your password
+          there.
+          {me.mayChoosePassword === true ? ' You have no password yet, so choose one.' : null}
+        </p>
+      ),
     }),
-    fields: (me) => [{ name: 'email', label: 'New address', kind: 'email', isRequired: true }, ...proof(me)],
+    fields: addressFields,
     run: async (me, values) => {
-      const fields: readonly Field[] = [{ name: 'email', label: '', kind: 'email' }, ...proof(me)];
-      const { message } = await askAddress({ body: bodyOf(fields, values) });
-      return { say: message };
+      // An attempt before may have chosen the password.
+      const { mayChoosePassword } = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+      if (mayChoosePassword === true) {
+        await changePassword({ body: { newPassword: String(values['password']) } }).catch((fault: unknown) => {
+          throw atField(fault, 'newPassword', 'password');
+        });
+        await again();
+      }
+      const { message } = await askAddress({ body: bodyOf(addressFields(me), values) });
+      return { say: pageValues.hasMailbox ? `${message} Without a relay, the mail is in the mailbox.` : message };
     },
   },
 ];
@@ -433,6 +465,8 @@ const AccountPage = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
   const { scope } = usePlace();
   const readAgain = useAgain();
   const { me } = scope;
+  // A link of a mail may have changed the address in another tab.
+  useEffect(() => void again(), []);
   if (steps.length > 0) return <NothingHere title="Your account" />;
   const done = (): void => void readAgain();
   return (
@@ -440,6 +474,12 @@ const AccountPage = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
       <PageHead title="Your account">
         <ActButtons acts={profileActs} row={me} onDone={done} />
       </PageHead>
+      {isPlaceholder(me.email) ? (
+        <Notice kind="note">
+          <code>{me.email}</code> takes no mail. Change the address to one of yours, so that invitations, warnings and
+          links for a forgotten password reach you.
+        </Notice>
+      ) : null}
       <Facts
         facts={[
           ['Name', <bdi key="name">{me.name ?? '–'}</bdi>],

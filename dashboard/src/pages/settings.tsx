@@ -23,7 +23,7 @@ import type {
   UpdateTeamData,
   UpdateTeamResponse,
 } from '#api';
-import { download, operation } from '../api/client';
+import { ApiFault, download, type FieldFault, operation } from '../api/client';
 import { queryClient } from '../api/queries';
 import { ActButtons } from '../resources/dialogs';
 import { Facts, NotAllowed, NothingHere, PageHead, ResourceList, Rows, Section, useAgain } from '../resources/pages';
@@ -39,6 +39,7 @@ import {
   type Resource,
   type RowsOf,
   type Scope,
+  type Values,
 } from '../resources/resource';
 import { queryOf } from '../resources/values';
 import { Fault, Loading } from '../ui/states';
@@ -95,19 +96,58 @@ const senderFields = (team: Team): readonly Field[] => [
 const companyFields = (team: Team): readonly Field[] =>
   company.map(([name, label]) => ({ name: `company.${name}`, label, empty: '', initial: team.company[name] }));
 
-/** The default sender is taken whole: its address goes with its name. */
+type FieldsOf = (team: Team) => readonly Field[];
+
+/** The change that gives the team those values. The default sender is taken whole: its address goes with its name. */
+const changeTo = (team: Team, fieldsOf: FieldsOf, values: Values): UpdateTeamData['body'] | undefined => {
+  const fields = fieldsOf(team);
+  const body = changeOf<UpdateTeamData['body']>(fields, changedOf(initialOf(fields), values));
+  if (Object.keys(body).length === 0) return undefined;
+  const whole = bodyOf<UpdateTeamData['body']>(fields, values).defaultFrom;
+  return body.defaultFrom === undefined || whole === undefined ? body : { ...body, defaultFrom: whole };
+};
+
+/** Teams as forms were opened with them, each with the one of which the reader was told that others had changed it. */
+const told = new WeakMap<Team, Team>();
+
+/**
+ * Changes what the person changed in the form. If somebody else changed the team meanwhile, other fields keep their
+ * values, and fields that both changed are told before the next attempt puts the own values in their place.
+ */
 const changeTeam =
-  (fieldsOf: (team: Team) => readonly Field[]): Act<Team>['run'] =>
-  async (team, values, { teamId }) => {
-    const fields = fieldsOf(team);
-    const body = changeOf<UpdateTeamData['body']>(fields, changedOf(initialOf(fields), values));
-    if (Object.keys(body).length === 0) return { say: 'Nothing was changed.' };
-    const whole = bodyOf<UpdateTeamData['body']>(fields, values).defaultFrom;
-    const sender = body.defaultFrom === undefined || whole === undefined ? {} : { defaultFrom: whole };
-    await update({ path: { teamId }, body: { ...body, ...sender } }, { teamId });
-    await queryClient.invalidateQueries({ queryKey: ['teams'] });
-    return { say: 'The team is changed.' };
+  (fieldsOf: FieldsOf): Act<Team>['run'] =>
+  async (opened, values, { teamId }) => {
+    const own = changedOf(initialOf(fieldsOf(opened)), values);
+    let base = told.get(opened) ?? opened;
+    for (;;) {
+      const body = changeTo(base, fieldsOf, { ...initialOf(fieldsOf(base)), ...own });
+      if (body === undefined) return { say: 'Nothing was changed.' };
+      try {
+        await update({ path: { teamId }, body }, { teamId, ifMatch: base.revision });
+        await queryClient.invalidateQueries({ queryKey: ['teams'] });
+        return { say: 'The team is changed.' };
+      } catch (fault) {
+        if (!(fault instanceof ApiFault) || fault.code !== 'REVISION_MISMATCH') throw fault;
+        const now = await get({ path: { teamId } }, { teamId });
+        const errors = changedByBoth(fieldsOf(base), fieldsOf(now), own);
+        base = now;
+        told.set(opened, now);
+        if (errors.length > 0) throw new ApiFault(fault.status, { code: fault.code, message: fault.message, errors });
+      }
+    }
   };
+
+const changedByBoth = (before: readonly Field[], now: readonly Field[], own: Values): readonly FieldFault[] => {
+  const theirs = changedOf(initialOf(before), initialOf(now));
+  return now.flatMap(({ name: field }) => {
+    const value = theirs[field];
+    if (value === undefined || own[field] === undefined || own[field] === value) return [];
+    const shown = value === true ? 'on' : value === false ? 'off' : value === '' ? 'empty' : `“${String(value)}”`;
+    return [
+      { field, message: `Somebody else has made this ${shown} meanwhile. Change again to put yours in its place.` },
+    ];
+  });
+};
 
 const teamActs: readonly Act<Team>[] = [
   {

@@ -38,8 +38,10 @@ type ActDialogProps<Row> = Readonly<{
   onDone: (done: Done) => void;
 }>;
 
-export const ActDialog = <Row,>({ act, row, onClose, onDone }: ActDialogProps<Row>) => {
+export const ActDialog = <Row,>({ act, row: now, onClose, onDone }: ActDialogProps<Row>) => {
   const { scope } = usePlace();
+  // The thing as it was when the dialog was opened: a later read of it does not change what was asked.
+  const [row] = useState(now);
   const asked = act.ask?.(row);
   return (
     <DialogFrame title={asked?.title ?? act.label} onClose={onClose}>
