@@ -75,12 +75,15 @@ const inside = createRoute({
   component: Shell,
 });
 
+/** Parameters that a page reads by itself. */
+const texts = (search: Record<string, unknown>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(search).filter((pair): pair is [string, string] => text(pair[1]) !== undefined));
+
 const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/emails' });
-  },
+  validateSearch: texts,
+  component: lazyRouteComponent(() => import('./pages/overview/page'), 'OverviewPage'),
 });
 
 export const emailsRoute = createRoute({
@@ -112,8 +115,7 @@ const leaveRoute = createRoute({
 const others = createRoute({
   getParentRoute: () => inside,
   path: '$',
-  validateSearch: (search: Record<string, unknown>): Readonly<Record<string, string>> =>
-    Object.fromEntries(Object.entries(search).filter((pair): pair is [string, string] => text(pair[1]) !== undefined)),
+  validateSearch: texts,
   component: lazyRouteComponent(() => import('./pages/others'), 'OtherPage'),
 });
 

@@ -99,7 +99,7 @@ export const openDashboard = async (t: Test, options: Options = {}): Promise<Das
         t.same(faults, [], 'no error on the console, no report of the policy, no request to another host');
       }
     },
-    signIn: async (page, path = '/app') => {
+    signIn: async (page, path = '/app/emails') => {
       await page.goto(new URL(path, url).href);
       await page.getByLabel('Email address').fill(OWNER.email);
       await page.getByLabel('Password').fill(OWNER.password);

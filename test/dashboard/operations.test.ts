@@ -34,13 +34,6 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
     ],
   ],
   [
-    'figures are read by programs',
-    [
-      ...['getAnalyticsOverview', 'getAnalyticsTimeSeries', 'listTemplateAnalytics', 'listTagAnalytics'],
-      ...['listDomainAnalytics', 'getDashboardSummary', 'queueStats'],
-    ],
-  ],
-  [
     'the page /account registers people and follows the links of mails',
     [
       ...['register', 'signInByLink', 'verifyAddress', 'resetPassword', 'changeAddress', 'resendVerification'],

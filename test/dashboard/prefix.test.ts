@@ -46,7 +46,8 @@ void t.test('behind /mail/ on a proxy', { skip: withoutChromium }, async (t) => 
     await page.reload();
     await page.getByRole('heading', { name: 'No email matches' }).waitFor();
     await page.getByRole('link', { name: 'sealpost' }).click();
-    await page.waitForURL(`${base}/mail/app/emails`);
+    await page.waitForURL(`${base}/mail/app/`);
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     t.equal(await page.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/mail/docs');
   });
   t.same(outside, [], 'no request leaves the path');

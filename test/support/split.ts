@@ -84,6 +84,7 @@ export const onlyInAll: readonly Left[] = [
       'dashboard/emails',
       'dashboard/prefix',
       'dashboard/keys',
+      'dashboard/overview',
       'dashboard/pages',
       'dashboard/email',
       'dashboard/sign-in',

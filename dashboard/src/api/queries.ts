@@ -1,7 +1,7 @@
 /** Reads that several pages share: the person, their teams, and how a failed read is repeated. */
 import { QueryClient, queryOptions } from '@tanstack/react-query';
 import type { GetOwnUserData, GetOwnUserResponse, ListTeamsData, ListTeamsResponse } from '#api';
-import { ApiFault, call } from './client';
+import { ApiFault, call, type Options } from './client';
 
 const RETRIES_MAX = 2;
 
@@ -37,14 +37,17 @@ const TEAMS_MAX = 100;
 export const teamsQuery = queryOptions({
   queryKey: ['teams'],
   staleTime: 60_000,
-  queryFn: async ({ signal }) =>
-    (
-      await call<ListTeamsData, ListTeamsResponse>(
-        'GET',
-        { url: '/api/teams', query: { limit: TEAMS_MAX } },
-        { signal },
-      )
-    ).data,
+  queryFn: ({ signal }) => readTeams({ signal }),
 });
+
+const readTeams = async (options: Options): Promise<ListTeamsResponse['data']> =>
+  (await call<ListTeamsData, ListTeamsResponse>('GET', { url: '/api/teams', query: { limit: TEAMS_MAX } }, options))
+    .data;
+
+/** Reads the teams of the person, and what they may do there, again. If that fails, those known before stay. */
+export const readTeamsAgain = async (): Promise<void> => {
+  const teams = await readTeams({}).catch(() => undefined);
+  if (teams !== undefined) queryClient.setQueryData(teamsQuery.queryKey, teams);
+};
 
 export type Team = ListTeamsResponse['data'][number];

@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'react';
 import type { FollowChangesResponse } from '#api';
+import { queryClient, readTeamsAgain, teamsQuery } from './queries';
 import { refreshSession, sessionEnded } from './session';
 import { keptName, serviceUrl } from './values';
 
@@ -23,11 +24,21 @@ type Told = Readonly<{ event: LiveEvent; id: string }> | 'hello';
 
 type Follower = Readonly<{ listeners: Set<Listener>; isLive: () => boolean; close: () => void }>;
 
-const TOPICS = 'emails';
+/** What the stream tells to everybody who may see it. */
+const topics = { emails: 'emails:read', queue: 'analytics:read' } as const;
 /** A stream without a page is kept this long for the next page of the tab. */
 const KEPT_MS = 5_000;
 /** After an answer other than 200 a browser does not connect again by itself. */
 const OPEN_AGAIN_MS = 10_000;
+
+/** In: a team of the person. Out: the topics of the stream, with commas between them. */
+const topicsOf = (teamId: string): string => {
+  const team = queryClient.getQueryData(teamsQuery.queryKey)?.find(({ id }) => id === teamId);
+  const told = Object.entries(topics).flatMap(([topic, needs]) =>
+    team?.permissions.includes(needs) === true ? topic : [],
+  );
+  return told.length === 0 ? 'emails' : told.join(',');
+};
 
 const followers = new Map<string, Follower>();
 
@@ -79,6 +90,8 @@ const openFollower = (teamId: string): Follower => {
       if (end.signal.aborted) return;
       if ((await refreshSession()) === 'ended') return sessionEnded();
       if (why === 'no-access') await pause(OPEN_AGAIN_MS, end.signal);
+      // The role of the person may be another than before.
+      await readTeamsAgain();
     }
   };
   if ('locks' in navigator) navigator.locks.request(channel.name, { signal: end.signal }, lead).catch(() => undefined);
@@ -102,7 +115,7 @@ const stream = (
 ): Promise<'closed' | 'no-access'> =>
   new Promise((resolve) => {
     const address = new URL('api/stream', serviceUrl);
-    const query = { team: teamId, topics: TOPICS, ...(lastEventId === '' ? {} : { lastEventId }) };
+    const query = { team: teamId, topics: topicsOf(teamId), ...(lastEventId === '' ? {} : { lastEventId }) };
     address.search = new URLSearchParams(query).toString();
     const source = new EventSource(address);
     const close = (why: 'closed' | 'no-access' = 'closed'): void => {

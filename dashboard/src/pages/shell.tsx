@@ -18,7 +18,17 @@ import { forgetKept, forgetSession } from '../api/session';
 import { chosenTeam, rememberTeam, TeamProvider } from '../api/team';
 import { ownPath, values } from '../api/values';
 import { cx } from '../ui/cx';
-import { BookIcon, ChevronIcon, CloseIcon, EmailIcon, MailboxIcon, MenuIcon, PersonIcon, PulseIcon } from '../ui/icons';
+import {
+  BookIcon,
+  ChevronIcon,
+  CloseIcon,
+  EmailIcon,
+  HomeIcon,
+  MailboxIcon,
+  MenuIcon,
+  PersonIcon,
+  PulseIcon,
+} from '../ui/icons';
 import { Menu, MenuItem, sectionClass } from '../ui/menu';
 import { Fault, Loading, State } from '../ui/states';
 import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
@@ -134,6 +144,9 @@ const Navigation = ({ teams, team, who, me }: NavigationProps) => (
     {teams.length === 0 ? null : <TeamSwitcher teams={teams} team={team} />}
     <nav aria-label="Pages">
       <ul>
+        <NavItem href="/" icon={<HomeIcon />}>
+          Overview
+        </NavItem>
         <NavItem href="/emails" icon={<EmailIcon />}>
           Emails
         </NavItem>

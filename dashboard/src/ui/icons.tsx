@@ -19,6 +19,7 @@ export const icon =
     </svg>
   );
 
+export const HomeIcon = icon(<path d="M2.5 7.5 8 3l5.5 4.5M4 6.5V13h8V6.5M6.7 13V9.500h2.600V13" />);
 export const EmailIcon = icon(<path d="M2 4h12v8.5H2zM2 4.5l6 4.5 6-4.5" />);
 export const MailboxIcon = icon(<path d="M2 9.5 4 3h8l2 6.5V13H2zM2 9.5h3.5a2.5 2.5 0 0 0 5 0H14" />);
 export const BookIcon = icon(
