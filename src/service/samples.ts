@@ -4,11 +4,18 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../api/templates/templates.js';
+import type {
+  CreateAttachmentTemplateRequest,
+  CreateBlockRequest,
+  CreateTemplateRequest,
+} from '../api/templates/templates.js';
 import type { Samples } from '../commands/ops/first-start.js';
 import { accountMailKinds } from '../commands/email/service-mails.js';
 import type { JsonObject } from '../domain/core/json.js';
 import { programDirectory } from './version.js';
+
+/** The first start makes these before the templates that name them. */
+const BLOCKS = ['letter'] as const;
 
 /** In the order in which the first start makes them. */
 const EMAILS = [
@@ -20,6 +27,7 @@ const EMAILS = [
   'monthly-report',
   'password-reset',
   'invitation',
+  'news',
 ] as const;
 
 const ATTACHMENTS = ['invoice', 'shipping-label', 'offer', 'ticket', 'monthly-report'] as const;
@@ -29,6 +37,7 @@ const read = (path: string): unknown =>
 
 /** The templates of the first team. */
 export const readSamples = (): Samples => ({
+  blocks: BLOCKS.map((slug) => read(`blocks/${slug}`) as CreateBlockRequest),
   emails: EMAILS.map((slug) => read(`emails/${slug}`) as CreateTemplateRequest),
   attachments: ATTACHMENTS.map((slug) => read(`attachments/${slug}`) as CreateAttachmentTemplateRequest),
 });

@@ -1,7 +1,7 @@
 /** A first start that is killed: the next one brings it to its end. */
 import { readdirSync } from 'node:fs';
 import t from 'tap';
-import { accountTemplates, sampleTemplates } from '../support/samples.js';
+import { accountSamples, samples } from '../support/samples.js';
 import { seededRandom } from '../support/random.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { runCommand, startServer } from '../support/server-process.js';
@@ -32,7 +32,15 @@ await t.test('a first start that is killed anywhere is finished by the next', as
   ).json()) as {
     data: { slug: string }[];
   };
-  const slugs = [...sampleTemplates, ...accountTemplates].map(({ slug }) => slug);
+  const slugs = [...samples.emails, ...accountSamples].map(({ slug }) => slug);
   t.same(templates.data.map(({ slug }) => slug).sort(), slugs.sort());
+  const shown = await fetch(`${base}/api/templates/news/preview`, {
+    headers: { authorization: `Bearer ${created.key}` },
+  });
+  t.match(
+    await shown.text(),
+    /Sealpost[^]*three coffees[^]*Hello Ada[^]*because you asked for them[^]*&#169;/,
+    'in its layout',
+  );
   t.match(await runCommand(['verify'], settings), { code: 0 });
 });

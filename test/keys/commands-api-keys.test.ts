@@ -482,7 +482,7 @@ void t.test('the first start makes the team, the samples and a key, once', async
 
 void t.test('a first start that dies at any step is finished by the next, with nothing doubled', async (t) => {
   // Two of each kind: a step before, between and after templates is the same with all of them.
-  const few = { emails: samples.emails.slice(0, 2), attachments: samples.attachments.slice(0, 2) };
+  const few = { blocks: [], emails: samples.emails.slice(0, 2), attachments: samples.attachments.slice(0, 2) };
   for (let appends = 0; ; appends += 1) {
     const { deps, store, elsewhere } = await openWorld();
     let count = 0;

@@ -27,9 +27,13 @@ const withCall = <Sample>({ $schema: _, ...template }: Readonly<{ $schema?: unkn
 export const samples = readSamples();
 export const accountSamples = readAccountSamples();
 
-export const sampleTemplates = samples.emails.map((template) =>
-  withCall<SampleTemplate>(template, `emails/${template.slug}`),
-);
+/** One with a layout is no mail without its block: the first start is tried with it. */
+const isWhole = ({ schema }: (typeof samples.emails)[number]): boolean =>
+  (schema as Readonly<{ layout?: unknown }>).layout === undefined;
+
+export const sampleTemplates = samples.emails
+  .filter(isWhole)
+  .map((template) => withCall<SampleTemplate>(template, `emails/${template.slug}`));
 export const sampleAttachments = samples.attachments.map((template) =>
   withCall<SampleAttachment>(template, `attachments/${template.slug}`),
 );

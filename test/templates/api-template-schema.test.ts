@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { SendEmailRequestSchema } from '../../src/api/email.js';
-import { PreviewRequestSchema } from '../../src/api/templates/templates.js';
+import { CreateBlockRequestSchema, PreviewRequestSchema } from '../../src/api/templates/templates.js';
 import { templateDefinitions, templateJsonSchema, type TemplateKind } from '../../src/api/templates/json-schema.js';
 import { nameOfKind, type Medium } from '../../src/api/templates/json-schema-props.js';
 import { openUnlimitedBudget } from '../../src/domain/rendering/budget.js';
@@ -43,7 +43,9 @@ void t.test('every definition is described, and no two share a name', async (t) 
 void t.test('each file of the samples is a template or a call that the service takes', async (t) => {
   const send = ajv.compile(SendEmailRequestSchema);
   const preview = ajv.compile(PreviewRequestSchema);
+  const block = ajv.compile(CreateBlockRequestSchema);
   const listed = [...samples.emails, ...samples.attachments, ...accountSamples].map(({ slug }) => slug);
+  const blocks = samples.blocks.map(({ slug }) => slug);
   const files = globSync('samples/**/*.json', { cwd: programDirectory });
   for (const file of files) {
     const content = JSON.parse(read(file)) as JsonObject;
@@ -51,6 +53,11 @@ void t.test('each file of the samples is a template or a call that the service t
     if (folder === 'calls') {
       const taken = inner === 'attachments' ? preview : send;
       t.ok(taken(content), `${file}: ${ajv.errorsText(taken.errors)}`);
+      continue;
+    }
+    if (folder === 'blocks') {
+      t.ok(block(content), `${file}: ${ajv.errorsText(block.errors)}`);
+      t.ok(blocks.includes(String(content['slug'])), `${file} is made by the first start`);
       continue;
     }
     const kind = folder === 'attachments' ? 'attachment' : 'email';
@@ -68,7 +75,7 @@ void t.test('each file of the samples is a template or a call that the service t
     );
     t.ok(files.includes(file.replace('samples', 'samples/calls')), `${file} has a call`);
   }
-  t.ok(files.length > 2 * listed.length, 'with calls in other languages');
+  t.ok(files.length > 2 * listed.length + blocks.length, 'with calls in other languages');
 });
 
 void t.test('the examples of the pages are taken', async (t) => {

@@ -6,6 +6,7 @@ import { createApiKey } from '../keys/api-keys.js';
 import { attachmentTemplates } from '../templates/attachment-templates.js';
 import type { CommandNeeds } from '../needs.js';
 import { loadState } from '../core/handle.js';
+import { blocks } from '../templates/block-usage.js';
 import { emailTemplates } from '../templates/email-templates.js';
 import { firstPermissions } from '../../domain/access/permissions.js';
 import { apiKeyDecider, formatApiKey, readApiKey } from '../../domain/keys/decider.js';
@@ -22,7 +23,11 @@ import {
 import { isoTime } from '../../domain/core/time.js';
 import type { TeamSettings } from '../../domain/teams/events.js';
 import { sampleCompany, sampleSender, evolveTeam, type TeamState } from '../../domain/teams/state.js';
-import type { CreateAttachmentTemplateRequest, CreateTemplateRequest } from '../../api/templates/templates.js';
+import type {
+  CreateAttachmentTemplateRequest,
+  CreateBlockRequest,
+  CreateTemplateRequest,
+} from '../../api/templates/templates.js';
 import { firstTeam, loadInstance, systemCaller } from '../core/caller.js';
 
 /**
@@ -35,8 +40,9 @@ const initialSettings = ({ accountSender = sampleSender }: Pick<CommandNeeds, 'a
   company: sampleCompany,
 });
 
-/** The templates of the first team. */
+/** The templates of the first team, and the blocks that they name. */
 export type Samples = Readonly<{
+  blocks: readonly CreateBlockRequest[];
   emails: readonly CreateTemplateRequest[];
   attachments: readonly CreateAttachmentTemplateRequest[];
 }>;
@@ -73,6 +79,10 @@ export const firstStart = async (deps: CommandNeeds, samples: Samples, pending?:
   const caller = systemCaller(teamId, 'system', 'first-start');
   // The samples get no document process made ready: a first start shows no preview.
   const quiet = { ...deps, generator: { ...deps.generator, prepare: () => {} } };
+  for (const sample of samples.blocks) {
+    const known = await blocks.find(deps, teamId, sample.slug ?? '');
+    if (known === undefined) await blocks.create(deps, caller, { ...sample, publish: true });
+  }
   for (const sample of samples.emails) {
     const known = await emailTemplates.find(deps, teamId, sample.slug ?? '');
     if (known === undefined) await emailTemplates.create(deps, caller, { ...sample, publish: true });
