@@ -1,7 +1,8 @@
 /** The form of a condition: a sentence of what is compared. A condition that is none of these forms is shown as JSON. */
 import { useId } from 'react';
 import { useForm } from './context';
-import { ChoiceControl, type ControlProps, JsonControl, PathControl } from './controls';
+import { ChoiceControl, type ControlProps, PathControl } from './controls';
+import { JsonControl } from './json-control';
 import { type Field, fieldsOfSpecs, isUnary, operatorLabels } from './fields.js';
 import styles from './forms.module.css';
 import { isObject, type Place, propsOf, withValueAt, writtenSteps } from './place.js';

@@ -1,37 +1,44 @@
 /** One field of a form: its label, its control, the switch to a variable, and what is wrong with it. */
 import { lazy, type ReactNode, Suspense, useId, useRef, useState } from 'react';
+import { Spinner } from '../../../ui/controls';
 import { cx } from '../../../ui/cx';
 import { CloseIcon } from '../../../ui/icons';
 import { useForm } from './context';
 import {
-  BorderControl,
-  BoxControl,
   ChoiceControl,
   ColorControl,
   type ControlProps,
-  FontControl,
-  ImageControl,
-  JsonControl,
-  MaybeControl,
   MeasureControl,
-  NumberControl,
-  OrderControl,
-  OutputsControl,
   PathControl,
   PlainControl,
-  RowsControl,
   TextControl,
-  WidthsControl,
-  WordsControl,
 } from './controls';
 import { canSwitch, type Field, type Kind } from './fields.js';
 import styles from './forms.module.css';
-import { FormatControl, PartsControl } from './parts';
+import type * as Rare from './rare';
 import { type Steps, valueAt, withValueAt, writtenSteps } from './place.js';
 import { hasBraces, withWidth } from './values.js';
 import { type Marks, VariableInput } from './variable-input';
 
 const RichText = lazy(() => import('./rich-text'));
+
+const rare = <Name extends keyof typeof Rare>(name: Name) =>
+  lazy(() => import('./rare').then((loaded) => ({ default: loaded[name] })));
+
+const WordsControl = rare('WordsControl');
+const OutputsControl = rare('OutputsControl');
+const OrderControl = rare('OrderControl');
+const RowsControl = rare('RowsControl');
+const WidthsControl = rare('WidthsControl');
+const PartsControl = rare('PartsControl');
+const FormatControl = rare('FormatControl');
+const BorderControl = rare('BorderControl');
+const BoxControl = rare('BoxControl');
+const FontControl = rare('FontControl');
+const ImageControl = rare('ImageControl');
+const JsonControl = rare('JsonControl');
+const MaybeControl = rare('MaybeControl');
+const NumberControl = rare('NumberControl');
 
 /** Controls of several parts, whose label is that of the group. */
 const groupKinds: ReadonlySet<Kind> = new Set<Kind>([
@@ -249,7 +256,9 @@ export const FieldRow = ({ field, base }: RowProps) => {
           onChange={(text) => write(text === '' ? undefined : text)}
         />
       ) : (
-        controlOf(field.kind, { field, value, write, marks, around, steps })
+        <Suspense fallback={<Spinner />}>
+          {controlOf(field.kind, { field, value, write, marks, around, steps })}
+        </Suspense>
       )}
       {below}
     </div>

@@ -18,10 +18,10 @@ import {
   type PropKind,
   type PropSpecs,
   sectionProps,
-  type supportMatrix,
   type TextDirection,
   type verticalAligns,
 } from '../../service.js';
+import { typeWords } from '../model.js';
 import { isObject, type Json, type Place, propsOf, type Step, type Steps, typeOf, valueAt } from './place.js';
 
 /** Kinds that only the editor knows, beside those of the service. */
@@ -546,32 +546,14 @@ const isForPage = ({ group }: Field, outputs: readonly Output[]): boolean =>
 
 export type Form = Readonly<{ title: string; steps: Steps; fields: readonly Field[] }>;
 
-/** Names of components for people. */
-export const titles: Readonly<Record<string, string>> = {
-  'rich-text': 'Text',
-  button: 'Button',
-  image: 'Picture',
-  table: 'Table',
-  container: 'Container',
-  columns: 'Columns',
-  divider: 'Line',
-  spacer: 'Space',
-  conditional: 'Condition',
-  loop: 'Repetition',
-  list: 'List',
-  'qr-code': 'Code',
-  'html-fragment': 'HTML',
-  chart: 'Chart',
-  timeline: 'Timeline',
-  include: 'Block',
-} satisfies Record<keyof typeof supportMatrix, string>;
-
 /** The form of a place; without one, that of the whole mail, document or block. */
 export const formOf = (kind: ContentKind, content: Json, place: Place | undefined): Form => {
   const outputs = outputsOf(kind, content);
   if (place?.what === 'component')
     return {
-      title: titles[typeOf(place.node)] ?? typeOf(place.node),
+      title: isComponentType(typeOf(place.node))
+        ? typeWords[typeOf(place.node) as keyof typeof typeWords]
+        : typeOf(place.node),
       steps: place.steps,
       fields: fieldsOfComponent(place, outputs),
     };

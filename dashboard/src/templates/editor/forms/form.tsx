@@ -1,19 +1,20 @@
 /** The form of what is selected in a template: a component, a section, a page; else the mail, document or block. */
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { useTeam } from '../../../api/team';
-import { Notice } from '../../../ui/controls';
-import { ConditionForm } from './condition';
+import { Notice, Spinner } from '../../../ui/controls';
 import { type FormDraft, FormProvider } from './context';
 import { FieldRow } from './field-row';
 import { type Field, type Form, formOf, type GroupId, groupsOf, groupTitles } from './fields.js';
 import styles from './forms.module.css';
-import { IncludeForm } from './include';
 import { fieldsOf, listsOf, namesOf, scopeAt } from './names.js';
 import { isObject, type Place, placeOf, placesOf, propsOf, type Steps, typeOf, writtenSteps } from './place.js';
 import { type Support, supportSentence } from './support.js';
 import { colorsOf } from './values.js';
 
 export type { FormDraft } from './context';
+
+const ConditionForm = lazy(() => import('./rare').then((loaded) => ({ default: loaded.ConditionForm })));
+const IncludeForm = lazy(() => import('./rare').then((loaded) => ({ default: loaded.IncludeForm })));
 
 /** Groups that are open until somebody closes them. */
 const openGroups: ReadonlySet<GroupId> = new Set<GroupId>(['content', 'mail']);
@@ -87,7 +88,9 @@ export const PropertiesForm = ({ draft }: Readonly<{ draft: FormDraft }>) => {
           )}
         </header>
         <OtherFaults draft={draft} form={form} place={place} />
-        <OwnForm draft={draft} place={place} />
+        <Suspense fallback={<Spinner />}>
+          <OwnForm draft={draft} place={place} />
+        </Suspense>
         <Groups draft={draft} form={form} place={place} />
       </section>
     </FormProvider>
@@ -189,7 +192,9 @@ const Groups = ({ draft, form, place }: Part & Readonly<{ form: Form }>) => {
           isOpen={toggled.paper ?? isWritten(draft.content, layoutField)}
           onToggle={() => setToggled({ ...toggled, paper: !(toggled.paper ?? isWritten(draft.content, layoutField)) })}
         >
-          <IncludeForm steps={layoutField.steps} isLayout />
+          <Suspense fallback={<Spinner />}>
+            <IncludeForm steps={layoutField.steps} isLayout />
+          </Suspense>
         </Group>
       ) : null}
     </>

@@ -12,7 +12,7 @@ import type {
 import { operation } from '../../../api/client';
 import { TextLink } from '../../../ui/controls';
 import { useForm } from './context';
-import { JsonControl } from './controls';
+import { JsonControl } from './json-control';
 import { type Field, outputsOf } from './fields.js';
 import styles from './forms.module.css';
 import { isObject, type Json, type Steps, valueAt, withValueAt, writtenSteps } from './place.js';

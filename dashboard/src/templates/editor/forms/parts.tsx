@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { Button } from '../../../ui/controls';
 import { cx } from '../../../ui/cx';
 import { useForm } from './context';
-import { type ControlProps, IconButton, JsonControl } from './controls';
+import { type ControlProps, IconButton } from './controls';
+import { JsonControl } from './json-control';
 import {
   type Choice,
   columnSpecs,
