@@ -12,6 +12,7 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwA
 
 /** The path of each page, its name in the navigation, and the permission that leads there. */
 const entries = [
+  ['templates', 'Templates', 'templates:read'],
   ['batches', 'Bulk sends', 'emails:read'],
   ['domains', 'Sender domains', 'domains:manage'],
   ['suppressions', 'Suppressions', 'suppressions:manage'],

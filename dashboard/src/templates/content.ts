@@ -95,8 +95,20 @@ export const contentOf = (kind: Kind, stored: Content): Content =>
     }),
   );
 
+/** The content of a version beside another; a version has no slug, for that is of the whole template. */
+export const versionOf = (kind: Kind, version: Content, { slug }: Content): Content => ({
+  ...(slug === undefined ? {} : { slug }),
+  ...wholeOf(kind, contentOf(kind, version)),
+});
+
 /** A file names its schema for editors; the service ignores that. */
 const EDITOR_FIELD = '$schema';
+
+/** In: a content. Out: the same with the default of each field that is not written, so that two can be compared. */
+export const wholeOf = (kind: Kind, { [EDITOR_FIELD]: _, ...content }: Content): Content => ({
+  ...Object.fromEntries(Object.entries(fieldsOf[kind]).filter(([, otherwise]) => otherwise !== undefined)),
+  ...Object.fromEntries(Object.entries(content).filter(([, value]) => value !== null && value !== undefined)),
+});
 
 /**
  * In: the content, and what the service has. Out: the body of a change: fields that are other than before, with their

@@ -63,6 +63,14 @@ const nodesOf = (schema: unknown): ReadonlyMap<string, Node> => {
   return nodes;
 };
 
+/** The service gives a variable without an id one. */
+const sameId = (before: unknown, after: unknown): readonly [unknown, unknown] => {
+  if (!isObject(before) || !isObject(after) || ('id' in before && 'id' in after)) return [before, after];
+  const { id: _, ...was } = before;
+  const { id: __, ...is } = after;
+  return [was, is];
+};
+
 /** Calls `tell` for each value that is other. Arrays of other lengths count as one value. */
 const compare = (
   before: unknown,
@@ -152,7 +160,10 @@ const ofVariables = (before: unknown, after: unknown): readonly Difference[] => 
     const where = `variable “${name}”`;
     if (!was.has(name)) found.push({ what: 'added', where });
     else if (!is.has(name)) found.push({ what: 'removed', where });
-    else compare(was.get(name), is.get(name), '', (field, one, other) => found.push(changed(where)(field, one, other)));
+    else
+      compare(...sameId(was.get(name), is.get(name)), '', (field, one, other) =>
+        found.push(changed(where)(field, one, other)),
+      );
   }
   return found;
 };

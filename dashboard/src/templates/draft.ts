@@ -41,6 +41,8 @@ export type Draft = Readonly<{
   refused: ApiFault | undefined;
   /** Goes on from what the service has by now; the next save replaces that. The content stays. */
   rebase: (stored: Stored) => void;
+  /** Notes what the service has after an act that does not change the content, such as a publish. */
+  settle: (stored: Stored) => void;
   /** Shows what the service has in the place of the content, as an act that can be undone. */
   take: (stored: Stored, act: ContentAct) => void;
   canWrite: boolean;
@@ -70,6 +72,8 @@ type DraftOptions = Readonly<{
 export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const { kind, teamId, canWrite, variables, setVariables, onSaved } = options;
   const [stored, setStored] = useState(options.stored);
+  // What the person has of it: the service writes some of it otherwise, such as addresses, and adds ids of variables.
+  const [base, setBase] = useState(() => contentOf(kind, options.stored));
   const [history, act] = useReducer(step, options.stored, (first) => begin(contentOf(kind, first)));
   const [selected, select] = useState<string>();
   const [isSaving, setIsSaving] = useState(false);
@@ -83,23 +87,29 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const take = useCallback<Draft['take']>(
     (from, why) => {
       setStored(from);
+      setBase(contentOf(kind, from));
       setRefused(undefined);
       change(contentOf(kind, from), why);
     },
     [change, kind],
   );
-  const rebase = useCallback<Draft['rebase']>((from) => {
-    setStored(from);
-    setRefused(undefined);
-  }, []);
+  const rebase = useCallback<Draft['rebase']>(
+    (from) => {
+      setStored(from);
+      setBase(contentOf(kind, from));
+      setRefused(undefined);
+    },
+    [kind],
+  );
   const save = useCallback(async (): Promise<Stored> => {
     setIsSaving(true);
     setRefused(undefined);
     try {
-      const body = bodyOfChange(kind, content, contentOf(kind, stored));
+      const body = bodyOfChange(kind, content, base);
       const saved =
         body === undefined ? stored : await apiOf[kind].update(stored.id, body, { teamId, ifMatch: stored.revision });
       setStored(saved);
+      setBase(content);
       onSaved(saved);
       return saved;
     } catch (fault) {
@@ -108,14 +118,11 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
     } finally {
       setIsSaving(false);
     }
-  }, [kind, content, stored, teamId, onSaved]);
-  const isChanged = useMemo(
-    () => bodyOfChange(kind, content, contentOf(kind, stored)) !== undefined,
-    [kind, content, stored],
-  );
+  }, [kind, content, base, stored, teamId, onSaved]);
+  const isChanged = useMemo(() => bodyOfChange(kind, content, base) !== undefined, [kind, content, base]);
   return {
     ...{ kind, stored, content, change, selected, select, variables, setVariables },
-    ...{ isChanged, isSaving, save, refused, rebase, take, canWrite },
+    ...{ isChanged, isSaving, save, refused, rebase, take, settle: setStored, canWrite },
     undo: labels.undo === undefined ? undefined : () => act({ kind: 'undo' }),
     redo: labels.redo === undefined ? undefined : () => act({ kind: 'redo' }),
   };

@@ -7,7 +7,7 @@ import { DialogFrame } from '../resources/dialogs';
 import { usePlace } from '../resources/place';
 import { Button, Notice } from '../ui/controls';
 import { Fault, Loading } from '../ui/states';
-import { contentOf, type Stored } from './content';
+import { type Stored, versionOf, wholeOf } from './content';
 import { differencesOf } from './difference';
 import { Differences } from './differences';
 import type { ContentFault, Draft } from './draft';
@@ -51,7 +51,7 @@ export const PublishDialog = ({ draft, faults, onClose, onDone }: PublishProps) 
     try {
       const { id, revision } = await save();
       const done = await apiOf[kind].publish(id, force ? { force } : {}, { teamId, ifMatch: revision });
-      draft.rebase(done);
+      draft.settle(done);
       onDone(done.publishedVersion ?? 1);
     } catch (error) {
       setFault(error instanceof Error ? error : new Error(String(error)));
@@ -76,7 +76,7 @@ export const PublishDialog = ({ draft, faults, onClose, onDone }: PublishProps) 
       ) : (
         <div className={styles['difference']} tabIndex={0} role="region" aria-label="What becomes other">
           <p>Other than version {publishedVersion}:</p>
-          <Differences of={differencesOf(contentOf(kind, published.data), content)} />
+          <Differences of={differencesOf(versionOf(kind, published.data, content), wholeOf(kind, content))} />
         </div>
       )}
       {impact.error === null ? null : <Fault fault={impact.error} />}

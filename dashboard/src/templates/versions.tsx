@@ -7,7 +7,7 @@ import type { Act } from '../resources/resource';
 import { Button } from '../ui/controls';
 import { Fault, Loading, State } from '../ui/states';
 import { Moment } from '../ui/time';
-import { type Content, contentOf } from './content';
+import { type Content, contentOf, wholeOf } from './content';
 import { differencesOf } from './difference';
 import { Differences } from './differences';
 import { apiOf, type VersionItem } from './kinds';
@@ -126,7 +126,7 @@ const VersionsView = ({ draft }: ViewProps) => {
         ) : left.content === undefined || right.content === undefined ? (
           <Loading label="Loading the versions" />
         ) : how === 'words' ? (
-          <Differences of={differencesOf(left.content, right.content)} />
+          <Differences of={differencesOf(wholeOf(kind, left.content), wholeOf(kind, right.content))} />
         ) : (
           <Suspense fallback={<Loading label="Comparing" />}>
             <JsonDifference before={left.content} after={right.content} />
