@@ -85,7 +85,9 @@ void t.test('the pages of the registry', { skip: withoutChromium }, async (t) =>
       });
   };
   await shown([
-    ...entries.map(([path, name]) => [path, new RegExp(path === 'templates' ? '^Email templates' : `^${name}`)] as const),
+    ...entries.map(
+      ([path, name]) => [path, new RegExp(path === 'templates' ? '^Email templates' : `^${name}`)] as const,
+    ),
     ['account', /Your account/],
     [`domains/${String(domain['id'])}`, /mail\.shop\.example/],
     ['domains/new', /Add a domain/],

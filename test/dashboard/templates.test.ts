@@ -130,7 +130,6 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('option', { name: /^fullWidth/ }).waitFor();
       await page.getByRole('option', { name: /^backgroundColor/ }).click();
       await page.keyboard.insertText('#123456');
-      await page.getByText('Colour').first().waitFor({ state: 'hidden' });
       await page.keyboard.press('Control+S');
       await page.getByRole('heading', { level: 1, name: /Note.*changed/ }).waitFor();
       t.match(textOf(await as('GET', '/api/templates/note')), /"backgroundColor": "#123456"/);

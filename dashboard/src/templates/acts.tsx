@@ -57,7 +57,12 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
       draft.change({ ...given, slug: content['slug'] }, { label: 'Import of a file' });
       tell({ say: `${chosen.name} is in the place of the content. Undo brings back what was there.` });
     } catch (fault) {
-      tell({ say: fault instanceof ApiFault ? `${chosen.name} ${fault.message}` : `${chosen.name} cannot be read.` });
+      tell({
+        say:
+          fault instanceof ApiFault
+            ? `${chosen.name} ${fault.errors[0]?.message ?? fault.message}`
+            : `${chosen.name} cannot be read.`,
+      });
     }
   };
   const rename: Act<Stored> = {

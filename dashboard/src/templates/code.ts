@@ -166,7 +166,7 @@ export const openCodeEditor = (parent: Element, { text, isReadOnly, kind, onText
         EditorView.contentAttributes.of({
           'aria-label': 'The template as JSON',
           // A text that cannot be edited takes the keyboard only so.
-          ...(isReadOnly ? { tabindex: '0' } : {}),
+          tabindex: '0',
         }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (docChanged && !isReplacing) onText(state.doc.toString());

@@ -105,7 +105,9 @@ const typeOf = (root: Schema, schema: Schema): string => {
 
 /** The value that a name begins with, so that what follows can be typed into it. */
 const beginningOf = (root: Schema, schema: Schema): string => {
-  const [own] = choicesOf(root, schema, undefined);
+  const choices = choicesOf(root, schema, undefined);
+  // A text that may be any is typed between quotation marks, also where some are named.
+  const own = choices.find((one) => one.type === 'string' && one.enum === undefined) ?? choices[0];
   if (own === undefined) return '';
   if (own.const !== undefined) return JSON.stringify(own.const);
   const type = Array.isArray(own.type) ? (own.type as readonly string[])[0] : own.type;
