@@ -1,4 +1,4 @@
-/** Pages of the instance in the dashboard: its state for operators, and for nobody else. */
+/** Operation in the dashboard: the state of the instance, for operators alone; calls of the API; retention. */
 import t from 'tap';
 import type { System } from '../../src/api/core/system.js';
 import { changeUser } from '../../src/commands/access/users.js';
@@ -108,6 +108,65 @@ void t.test('the instance', { skip: withoutChromium }, async (t) => {
       t.equal(await page.getByRole('alert').count(), 0, 'it recovers by itself');
       await page.evaluate(TO_TOP);
       await picture(page, 'system-well');
+    });
+  });
+
+  await t.test('what programs asked the API, from the page of a key and by filters', async (t) => {
+    const address = 'kim@example.com';
+    await app.call('GET', `/api/recipients/${encodeURIComponent(address)}`);
+    await app.call('POST', '/api/emails/send', { templateId: 'no-such-template', to: [{ email: address }] });
+    await app.call('GET', '/api/emails?search=secret-of-kim');
+    await visit(t, {}, async (page) => {
+      await signIn(page, '/app/api-keys');
+      await page.getByRole('link', { name: 'test' }).click();
+      await page.getByRole('link', { name: 'what it asked' }).click();
+      await page.waitForURL(/\/app\/api-calls\?actor=key_/);
+      const table = page.getByRole('table', { name: 'API calls' });
+      await table.getByRole('row', { name: /GET \/api\/recipients\/:address 200 .*test/ }).waitFor();
+      await table.getByRole('row', { name: /POST \/api\/emails\/send 400 [A-Z_]+ test/ }).waitFor();
+      t.notMatch(await page.content(), /kim@|secret-of-kim/, 'no address and no query');
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'api-calls');
+      await page.setViewportSize(PHONE);
+      t.ok(await page.evaluate('document.getElementById("page").scrollWidth <= 360'), 'nothing is cut off on a phone');
+      await picture(page, 'api-calls-phone');
+      await page.setViewportSize(WIDE);
+      await page.getByLabel('Status').selectOption('4xx');
+      await page.waitForURL(/status=4xx/);
+      await table.getByRole('row', { name: /recipients/ }).waitFor({ state: 'detached' });
+      t.equal(await table.getByRole('row').count(), 2, 'the head and one call');
+      await page.getByLabel('Error code').fill('NO_SUCH_CODE');
+      await page.getByLabel('Error code').press('Enter');
+      await page.getByText('No call matches').waitFor();
+      await page.getByRole('link', { name: 'Clear the filters' }).click();
+      await table.getByRole('link', { name: 'test' }).first().click();
+      await page.getByRole('heading', { level: 1, name: 'test' }).waitFor();
+    });
+  });
+
+  await t.test('the settings say how long data is kept, and emails are found by the slug of a template', async (t) => {
+    await app.send({ templateId: 'sign-in-code' });
+    await app.whenCaughtUp();
+    await visit(t, {}, async (page) => {
+      await signIn(page, '/app/settings');
+      const kept = page.getByRole('table', { name: 'Retention' });
+      await kept.getByRole('row', { name: /Logs of emails and attachments 30 days archived/ }).waitFor();
+      await kept.getByRole('row', { name: /Calls of API keys and apps 7 days deleted/ }).waitFor();
+      await kept.scrollIntoViewIfNeeded();
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'retention');
+      await page.goto(`${url}/app/emails`);
+      const box = page.getByRole('searchbox', { name: 'Search emails' });
+      await box.fill('template:sign-in-code');
+      await box.press('Enter');
+      await page.waitForURL(/template=sign-in-code/);
+      await page.getByRole('grid').getByText('ada@example.com').first().waitFor();
+      await box.fill('template:no-such-template');
+      await box.press('Enter');
+      await page.getByRole('grid').getByText('ada@example.com').first().waitFor({ state: 'detached' });
+      await box.fill('template:kim@example.com');
+      await box.press('Enter');
+      await page.getByText('template: takes the slug or id of a template').waitFor();
     });
   });
 });

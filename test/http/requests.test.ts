@@ -377,7 +377,7 @@ void t.test('queries', async (t) => {
     ['createdBy=', 'createdBy'],
     ['senderDomain=a%20b', 'senderDomain'],
     ['senderDomain=shop.example&senderDomain=other.example', 'senderDomain'],
-    ['templateId=1', 'templateId'],
+    ['templateId=-1', 'templateId'],
     ['startDate=2030-02-31', 'startDate'],
     ['startDate=2030-02-31T00:00:00Z', 'startDate'],
     ['endDate=2030-01-01T00:00:00', 'endDate'],

@@ -284,6 +284,8 @@ const FilterRow = <Row,>({ resource: { path, filters = [] }, chosen }: FiltersPr
         />
       ))}
       {Object.keys(chosen).length === 0 ? null : <ButtonLink href={path}>Clear</ButtonLink>}
+      {/* Enter submits a form of several fields only where it has such a button. */}
+      <button type="submit" hidden />
     </form>
   );
 };

@@ -46,6 +46,15 @@ export const templateFilter = Type.Union(
   },
 );
 
+/** As `templateFilter`, also by the slug of a template that exists. */
+export const templateOrSlugFilter = Type.Union(
+  [Type.String({ format: 'uuid' }), Type.Literal(INLINE), Type.Literal(SUBMITTED), Type.String(SlugShape)],
+  {
+    description:
+      'Sent from the template with this id (UUID) or slug; `inline`: with content that came with the call; `smtp`: by SMTP',
+  },
+);
+
 /** The body of every error answer. */
 export const ErrorBodySchema = Type.Object(
   {

@@ -2,7 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { emailStatuses, recipientStatuses } from '../../domain/email/status.js';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
-import { closed, enumOf, templateFilter } from './common.js';
+import { closed, enumOf, templateOrSlugFilter } from './common.js';
 
 export const paging = {
   page: Type.Optional(
@@ -58,7 +58,7 @@ const emailFilters = {
       description: 'One state, or several with commas between them: the email is in one of them',
     }),
   ),
-  templateId: Type.Optional(templateFilter),
+  templateId: Type.Optional(templateOrSlugFilter),
   startDate: moment('Created at or after'),
   endDate: moment('Created at or before'),
   search: search('Part of a recipient’s address or name, or of the subject'),

@@ -86,6 +86,7 @@ const changeTemplateCodes: Codes = [...findTemplateCodes, ...writeCodes, 'REVISI
 export const templateCommands = {
   createTemplate: { run: emailTemplates.create, codes: saveTemplateCodes },
   importTemplate: { run: emailTemplates.import, codes: saveTemplateCodes },
+  templateIdOf: { run: emailTemplates.idOf, codes: [] },
   getTemplate: { run: emailTemplates.get, codes: findTemplateCodes },
   updateTemplate: { run: emailTemplates.update, codes: [...changeTemplateCodes, ...saveTemplateCodes] },
   deleteTemplate: { run: emailTemplates.delete, codes: changeTemplateCodes },

@@ -114,6 +114,10 @@ export const commandsOf = <K extends TemplateKind>(kind: TemplateKindOf<K>) => {
     /** Out: the team's living template, or undefined: another team's is never told apart from an unknown one. */
     find: (deps: TemplateNeeds, teamId: TeamId, reference: string) => findTemplateOf(kind, deps, teamId, reference),
 
+    /** Out: the id of what `find` finds. */
+    idOf: async (deps: TemplateNeeds, teamId: TeamId, reference: string) =>
+      (await findTemplateOf(kind, deps, teamId, reference))?.id,
+
     /** Rejects with TEMPLATE_NOT_FOUND where `find` finds nothing. */
     mustFind: (deps: TemplateNeeds, caller: Caller, reference: string) => mustFindOf(kind, deps, caller, reference),
 

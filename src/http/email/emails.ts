@@ -32,6 +32,8 @@ import { DeletedSchema, idParams, pageOf } from '../../api/core/common.js';
 import { invalid } from '../../domain/core/errors.js';
 import { parseDomain } from '../../domain/mime/address.js';
 import { isoTime } from '../../domain/core/time.js';
+import { parseTemplateId, type TeamId } from '../../domain/core/ids.js';
+import { INLINE, SUBMITTED } from '../../domain/core/stored-schemas.js';
 import type { EmailFilter } from '../../projections/email/emails.js';
 import { type Caller, isTest } from '../../commands/core/caller.js';
 import type { StoredBytes } from '../../commands/email/acceptance.js';
@@ -55,6 +57,14 @@ import { placedAttempt } from '../../domain/webhooks/delivery.js';
 type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits'>;
 
 const params = idParams('Email log id');
+
+/** Emails name their template by its id. A slug that no template has matches none. */
+const withTemplateId = async ({ commands }: Deps, teamId: TeamId, filter: EmailFilter): Promise<EmailFilter> => {
+  const { templateId } = filter;
+  if (templateId === undefined || templateId === INLINE || templateId === SUBMITTED || parseTemplateId(templateId))
+    return filter;
+  return { ...filter, templateId: (await commands.templateIdOf(teamId, templateId)) ?? templateId };
+};
 
 /** `before` excludes its own moment, `endDate` of the read models includes it. */
 const filterOf = (body: BulkDeleteRequest): EmailFilter => ({
@@ -120,7 +130,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = emailFilterOf(request.query);
+      const filter = await withTemplateId(deps, teamId, emailFilterOf(request.query));
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       return deps.queries.listEmails(teamId, filter, pagingOf(request.query));
     },
@@ -143,7 +153,7 @@ const readRoutes = (app: App, deps: Deps): void => {
     },
     async (request) => {
       const { teamId } = callerOf(request);
-      const filter = emailFilterOf(request.query);
+      const filter = await withTemplateId(deps, teamId, emailFilterOf(request.query));
       await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
       const { counts, lowerBounds } = await deps.queries.countEmails(teamId, filter);
       return {

@@ -43,7 +43,7 @@ export const help: readonly Readonly<{ word: Word; example: string; text: string
   { word: 'status', example: 'status:failed,bounced', text: statuses.join(', ') },
   { word: 'copy', example: 'copy:bounced', text: 'status of one recipient, whatever that of the email' },
   { word: 'tag', example: 'tag:invoice', text: 'a whole tag' },
-  { word: 'template', example: 'template:inline', text: 'id of a template; inline or smtp without one' },
+  { word: 'template', example: 'template:invoice', text: 'slug or id of a template; inline or smtp without one' },
   { word: 'batch', example: 'batch:01a1fcea-…', text: 'id of a bulk send' },
   { word: 'by', example: 'by:key_15bf…', text: 'id of the API key, or user:<id>' },
   { word: 'after', example: 'after:2026-11-01', text: 'accepted on that day (UTC) or later' },
@@ -95,6 +95,8 @@ export const formatSearch = (search: EmailSearch): string =>
   ].join(' ');
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The ids of templates have this form, too. */
+const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/i;
 const DAY = /^\d{4}-\d{2}-\d{2}(?:T\S+)?$/;
 const copyStatuses = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'suppressed', 'complained'];
 
@@ -106,8 +108,8 @@ export const faultOf = (search: EmailSearch): string | undefined => {
   const unknown = status?.split(',').find((one) => !isStatus(one));
   if (unknown !== undefined) return `There is no status ${unknown}. There are ${statuses.join(', ')}.`;
   if (copy !== undefined && !copyStatuses.includes(copy)) return `copy: takes one of ${copyStatuses.join(', ')}.`;
-  if (template !== undefined && !UUID.test(template) && template !== 'inline' && template !== 'smtp')
-    return 'template: takes the id of a template, or inline or smtp.';
+  if (template !== undefined && !SLUG.test(template))
+    return 'template: takes the slug or id of a template, or inline or smtp.';
   if (batch !== undefined && !UUID.test(batch)) return 'batch: takes the id of a bulk send.';
   for (const [name, day] of [
     ['after', after],
@@ -133,7 +135,7 @@ export const queryOf = (search: EmailSearch): Query => {
   if (status !== undefined) query.status = status.split(',').filter(isStatus);
   if (copy !== undefined) query.recipientStatus = copy as NonNullable<Query['recipientStatus']>;
   if (tag !== undefined) query.tag = tag;
-  if (template !== undefined) query.templateId = template;
+  if (template !== undefined) query.templateId = template.toLowerCase();
   if (batch !== undefined) query.batchId = batch;
   if (by !== undefined) query.createdBy = by;
   if (after !== undefined) query.startDate = after;
