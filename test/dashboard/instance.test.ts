@@ -152,6 +152,7 @@ void t.test('the instance', { skip: withoutChromium }, async (t) => {
       const kept = page.getByRole('table', { name: 'Retention' });
       await kept.getByRole('row', { name: /Logs of emails and attachments 30 days archived/ }).waitFor();
       await kept.getByRole('row', { name: /Calls of API keys and apps 7 days deleted/ }).waitFor();
+      await kept.getByRole('row', { name: /^Deleted email templates, .*, sender domains 30 days/ }).waitFor();
       await kept.scrollIntoViewIfNeeded();
       t.same(await violationsEverywhere(page), []);
       await picture(page, 'retention');

@@ -336,6 +336,23 @@ const keptRows: RowsOf<Kept> = {
   ],
 };
 
+const DELETED = 'deleted ';
+
+/** Deleted things that are kept alike are one row. */
+const foldedRows = (rows: readonly Kept[]): readonly Kept[] => {
+  const folded: Kept[] = [];
+  for (const row of rows) {
+    const last = folded.at(-1);
+    const isAlike =
+      last?.what.startsWith(DELETED) === true &&
+      row.what.startsWith(DELETED) &&
+      (['period', 'then', 'setting'] as const).every((name) => last[name] === row[name]);
+    if (isAlike) folded[folded.length - 1] = { ...last, what: `${last.what}, ${row.what.slice(DELETED.length)}` };
+    else folded.push(row);
+  }
+  return folded;
+};
+
 const RetentionSection = ({ scope: { teamId } }: Readonly<{ scope: Scope }>) => {
   const table = useQuery({
     queryKey: ['/settings/retention', teamId],
@@ -344,7 +361,7 @@ const RetentionSection = ({ scope: { teamId } }: Readonly<{ scope: Scope }>) => 
   return (
     <Section title="Retention" about="How long what you send and do is kept. The operator of the instance sets it.">
       {table.data !== undefined ? (
-        <Rows resource={keptRows} rows={table.data.data} />
+        <Rows resource={keptRows} rows={foldedRows(table.data.data)} />
       ) : table.error === null ? (
         <Loading label="Loading the retention" />
       ) : (

@@ -44,8 +44,15 @@ const DELETED = {
   block: 'deleted blocks',
   asset: 'deleted assets',
   webhook: 'deleted webhook subscriptions',
-  senderDomains: 'teams with deleted sender domains',
+  senderDomains: 'deleted sender domains',
 } as const;
+
+/** Lines that count other things than they are about. */
+const COUNTED: Readonly<Record<string, string>> = {
+  webhookRecords: 'records of webhook deliveries, in parts',
+  'deleted.senderDomains': 'teams with deleted sender domains',
+  invitations: 'teams with invitations that nobody accepted',
+};
 
 type TableLine = Omit<RetentionLine, keyof Due>;
 
@@ -84,7 +91,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     ),
     line(
       'webhookRecords',
-      'records of webhook deliveries, in parts',
+      'records of webhook deliveries',
       days(limits.webhookRecordDays),
       'SEALPOST_RETENTION_WEBHOOK_DAYS',
       'removed, and their key is destroyed',
@@ -116,7 +123,7 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
     line('deleted.team', 'deleted teams with all they have', days(limits.teamRestoreDays), null, DESTROYED),
     line(
       'invitations',
-      'teams with invitations that nobody accepted',
+      'invitations that nobody accepted',
       days(limits.invitationDays),
       null,
       'the key of their address is destroyed',
@@ -163,7 +170,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   due.set('sessions', await dueBy(deps, SESSIONS, 'expiresAt', nowMs, CLOCKS_APART_MS));
   return retentionTable(deps.limits).flatMap((line) => {
     const found = due.get(line.name);
-    return found === undefined ? [] : [{ ...line, ...found }];
+    return found === undefined ? [] : [{ ...line, what: COUNTED[line.name] ?? line.what, ...found }];
   });
 };
 
