@@ -83,7 +83,7 @@ const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: texts,
-  component: lazyRouteComponent(() => import('./pages/overview/page'), 'OverviewPage'),
+  component: lazyRouteComponent(() => import('./pages/overview/overview'), 'OverviewPage'),
 });
 
 export const emailsRoute = createRoute({

@@ -4,15 +4,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { dashboardRoutes } from '../../src/http/pages/dashboard.js';
 import { mailboxStyle } from '../../src/http/pages/client.js';
 import { openServer } from '../http/server.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The first load: what a browser fetches until it shows the list of emails. */
+/** The first load: what a browser fetches until it shows the list of emails, or the start page without charts. */
 const FIRST_LOAD_BYTES_MAX = 180 * 1024;
+
+const CHARTS_BYTES_MAX = 25 * 1024;
 
 type Built = Readonly<{
   hash: string;
@@ -125,14 +127,32 @@ void t.test('without a build the page says how to make one', async (t) => {
   t.match(await app.inject('/elsewhere/app/assets/a.js'), { statusCode: 404 });
 });
 
+/** The brotli bytes of files with all that browsers load with them. */
+const bytesOf = (names: readonly string[], without: ReadonlySet<string> = new Set()): number => {
+  const all = new Set(names);
+  for (const name of all) for (const needed of built.files[name]!.needs) all.add(needed);
+  return [...all].filter((name) => !without.has(name)).reduce((sum, name) => sum + built.files[name]!.sizes.br, 0);
+};
+
+/** The script of a page, by the name of its source. */
+const scriptOf = (t: Test, source: string): string => {
+  const found = Object.keys(built.files).filter((name) => new RegExp(`^assets/${source}-[\\w-]{8}\\.js$`).test(name));
+  t.equal(found.length, 1, `${source} has a script of its own`);
+  return found[0]!;
+};
+
 void t.test('the first load keeps to its budget', (t) => {
-  const list = Object.keys(built.files).filter((name) => /^assets\/list-.*\.js$/.test(name));
-  t.equal(list.length, 1, 'the list of emails has a script of its own');
-  const names = new Set([...built.first, ...list]);
-  for (const name of names) for (const needed of built.files[name]!.needs) names.add(needed);
-  const bytes = [...names].reduce((sum, name) => sum + built.files[name]!.sizes.br, 0);
-  t.comment(`first load: ${bytes} bytes of brotli`);
-  t.ok(bytes <= FIRST_LOAD_BYTES_MAX, `${bytes} of ${FIRST_LOAD_BYTES_MAX} bytes`);
+  for (const source of ['list', 'overview']) {
+    const bytes = bytesOf([...built.first, scriptOf(t, source)]);
+    t.comment(`first load with ${source}: ${bytes} bytes of brotli`);
+    t.ok(bytes <= FIRST_LOAD_BYTES_MAX, `${source}: ${bytes} of ${FIRST_LOAD_BYTES_MAX} bytes`);
+  }
+  t.end();
+});
+
+void t.test('charts keep to theirs', (t) => {
+  const bytes = bytesOf([scriptOf(t, 'chart')], new Set(built.first));
+  t.ok(bytes <= CHARTS_BYTES_MAX, `${bytes} of ${CHARTS_BYTES_MAX} bytes`);
   t.end();
 });
 

@@ -24,7 +24,7 @@ type Told = Readonly<{ event: LiveEvent; id: string }> | 'hello';
 
 type Follower = Readonly<{ listeners: Set<Listener>; isLive: () => boolean; close: () => void }>;
 
-/** What the stream tells to everybody who may see it. */
+/** The topics that the stream tells, each to those with its permission. */
 const topics = { emails: 'emails:read', queue: 'analytics:read' } as const;
 /** A stream without a page is kept this long for the next page of the tab. */
 const KEPT_MS = 5_000;

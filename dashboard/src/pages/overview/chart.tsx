@@ -13,7 +13,7 @@ type Props = Readonly<{
   series: readonly Drawn[];
   /** The counts of each series. */
   counts: readonly (readonly number[])[];
-  /** What a reader who does not see the picture is told. */
+  /** Stands for the picture, for readers who do not see it. */
   label: string;
   /** Called with the point below the cursor; null: it is elsewhere. */
   onPoint: (index: number | null) => void;

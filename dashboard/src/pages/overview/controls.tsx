@@ -139,7 +139,7 @@ const FilterChoice = ({ search, rankings }: Pick<Props, 'search' | 'rankings'>) 
   );
 };
 
-/** What the address names may be none of the names of these days. */
+/** The names of these days, with the one of the address, which may be none of them. */
 const withChosen = (
   rows: Ranking['rows'] = [],
   chosen: string | undefined,

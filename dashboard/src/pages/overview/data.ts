@@ -1,4 +1,4 @@
-/** What the start page reads, and how it follows the changes of the team. */
+/** The start page reads figures, lists and the queue, and follows the changes of the team. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef } from 'react';
 import type {

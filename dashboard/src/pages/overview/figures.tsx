@@ -48,8 +48,8 @@ const metrics: readonly Readonly<{ metric: Metric; name: string; rate?: keyof Ra
   { metric: 'accepted', name: 'Accepted' },
   { metric: 'sent', name: 'Sent', rate: 'sent', of: 'of those that ended' },
   { metric: 'delivered', name: 'Delivered', rate: 'delivered', of: 'of sent' },
-  { metric: 'opened', name: 'Opened', rate: 'opened', of: 'of those that tell' },
-  { metric: 'clicked', name: 'Clicked', rate: 'clicked', of: 'of those that tell' },
+  { metric: 'opened', name: 'Opened', rate: 'opened', of: 'of those with tracking' },
+  { metric: 'clicked', name: 'Clicked', rate: 'clicked', of: 'of those with tracking' },
   { metric: 'bounced', name: 'Bounced', rate: 'bounced', of: 'of those that ended' },
   { metric: 'failed', name: 'Failed', rate: 'failed', of: 'of those that ended' },
   { metric: 'complained', name: 'Complaints', rate: 'complained', of: 'of sent' },
@@ -108,7 +108,7 @@ export const FiguresSection = ({ figures, rankings, isOld }: SectionProps) => {
   );
 };
 
-/** What the counts are of. */
+/** Out: the things that are counted, in words. */
 const countedIn = ({ asked: { filter } }: Figures, rankings: Rankings | undefined): string => {
   const { templateId, tag, recipientDomain } = filter;
   if (recipientDomain !== undefined) return `Recipients at ${recipientDomain}, not emails`;
@@ -138,11 +138,11 @@ const FigureTile = ({ metric, name, rate, of, figures: { asked, overview } }: Fi
   return (
     <Tile name={name} value={shownCount(totals[metric], isLowerBound)}>
       {share === null || of === undefined ? null : (
-        <span className={styles['line']}>
+        <span className={styles['row']}>
           {percent(share)} {of}
         </span>
       )}
-      <span className={styles['line']}>
+      <span className={styles['row']}>
         {shownCount(previous.totals[metric], previous.isLowerBound)}{' '}
         {asked.days === 1 ? 'on the day before' : `in the ${asked.days.toLocaleString()} days before`}
       </span>
@@ -184,7 +184,7 @@ const ChartPart = ({ title, series, figures: { asked, overview, points } }: Char
             </strong>
           </li>
         ))}
-        <li className={styles['soft']}>{point === undefined ? 'in all' : rangeInWords(point)}</li>
+        <li className={styles['when']}>{point === undefined ? 'in all' : rangeInWords(point)}</li>
       </ul>
       {isTable ? (
         <DataTable

@@ -60,7 +60,7 @@ export type Steps = Readonly<{
   show: (isShown: boolean) => void;
 }>;
 
-/** What the browser keeps: the person has hidden the list, or everything was done. */
+/** The browser keeps that the person has hidden the list, or that everything was done. */
 type Kept = 'hidden' | 'done' | null;
 
 const keptAs = (team: Team): string => keptName(`steps ${team.id}`);
@@ -87,7 +87,7 @@ export const useSteps = (team: Team): Steps => {
   useEffect(() => {
     if (!isAllDone || kept !== null) return;
     keep('done');
-    // Who sees the last tick keeps the list until the next visit.
+    // A person who sees the last tick keeps the list until the next visit.
     if (isSeen.current) setIsOpened(true);
   }, [isAllDone, kept]);
   return {
