@@ -18,7 +18,7 @@ import { emailSearchOf } from './pages/emails/search';
 import { Shell } from './pages/shell';
 import { SignInPage } from './pages/sign-in';
 import { StartPage } from './pages/start';
-import { FaultPage, NotFoundPage } from './ui/states';
+import { FaultPage, NotFoundPage, part, PartFault } from './ui/states';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
@@ -83,32 +83,47 @@ const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: texts,
-  component: lazyRouteComponent(() => import('./pages/overview/overview'), 'OverviewPage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/overview/overview')),
+    'OverviewPage',
+  ),
 });
 
 export const emailsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/emails',
   validateSearch: emailSearchOf,
-  component: lazyRouteComponent(() => import('./pages/emails/list'), 'EmailsPage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/emails/list')),
+    'EmailsPage',
+  ),
 });
 
 const emailRoute = createRoute({
   getParentRoute: () => inside,
   path: '/emails/$id',
-  component: lazyRouteComponent(() => import('./pages/email/page'), 'EmailPage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/email/page')),
+    'EmailPage',
+  ),
 });
 
 const recipientRoute = createRoute({
   getParentRoute: () => inside,
   path: '/recipients/$address',
-  component: lazyRouteComponent(() => import('./pages/recipient/page'), 'RecipientPage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/recipient/page')),
+    'RecipientPage',
+  ),
 });
 
 const leaveRoute = createRoute({
   getParentRoute: () => root,
   path: '/leave',
-  component: lazyRouteComponent(() => import('./pages/leave'), 'LeavePage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/leave')),
+    'LeavePage',
+  ),
 });
 
 /** Pages that are made from declarations (pages/registry.ts), and addresses without a page. */
@@ -116,7 +131,10 @@ const others = createRoute({
   getParentRoute: () => inside,
   path: '$',
   validateSearch: texts,
-  component: lazyRouteComponent(() => import('./pages/others'), 'OtherPage'),
+  component: lazyRouteComponent(
+    part(() => import('./pages/others')),
+    'OtherPage',
+  ),
 });
 
 export const router = createRouter({
@@ -129,6 +147,7 @@ export const router = createRouter({
   basepath,
   defaultPreload: 'intent',
   defaultNotFoundComponent: NotFoundPage,
+  defaultErrorComponent: PartFault,
   scrollRestoration: true,
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

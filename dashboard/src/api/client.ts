@@ -58,14 +58,29 @@ export const call = async <Data extends Operation, Answer>(
   options: Options = {},
 ): Promise<Answer> => {
   const response = await sendInSession(method, data, options);
-  const text = await response.text();
-  if (!response.ok) throw faultIn(response.status, text);
-  return (text === '' ? undefined : parsed(text)) as Answer;
+  const text = await textOf(response, options);
+  if (!response.ok) throw faultIn(response, text);
+  const answer = text === '' ? undefined : parsed(text);
+  // The connection of a proxy broke within the answer, or the proxy answers for the service.
+  if (text !== '' && answer === undefined) throw new ApiFault(0, NOT_REACHED);
+  return answer as Answer;
 };
 
-const faultIn = (status: number, text: string): ApiFault => {
+/** Rejects with an ApiFault if the connection breaks within the answer. */
+const textOf = async (response: Response, { signal }: Options): Promise<string> => {
+  try {
+    return await response.text();
+  } catch (fault) {
+    if (signal?.aborted === true) throw fault;
+    throw new ApiFault(0, NOT_REACHED);
+  }
+};
+
+const faultIn = ({ status, headers }: Response, text: string): ApiFault => {
   const body = parsed(text);
-  return new ApiFault(status, isFaultBody(body) ? body : unknownFault(status));
+  if (isFaultBody(body)) return new ApiFault(status, body);
+  const waitS = Number(headers.get('retry-after') ?? Number.NaN);
+  return new ApiFault(status, { ...unknownFault(status), ...(Number.isFinite(waitS) ? { retryAfter: waitS } : {}) });
 };
 
 type Given<Data extends Operation> = Omit<Data, 'url' | 'headers'>;
@@ -89,7 +104,7 @@ export const download = async <Data extends Operation>(
   options: Options = {},
 ): Promise<void> => {
   const response = await sendInSession(method, data, options);
-  if (!response.ok) throw faultIn(response.status, await response.text());
+  if (!response.ok) throw faultIn(response, await textOf(response, options));
   const named = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
   const address = URL.createObjectURL(await response.blob());
   const link = document.createElement('a');
@@ -187,6 +202,5 @@ const unknownFault = (status: number): FaultBody => ({
 export const readFile = async (data: Operation, options: Options = {}): Promise<Blob> => {
   const response = await sendInSession('GET', data, options);
   if (response.ok) return response.blob();
-  const body = parsed(await response.text());
-  throw new ApiFault(response.status, isFaultBody(body) ? body : unknownFault(response.status));
+  throw faultIn(response, await textOf(response, options));
 };

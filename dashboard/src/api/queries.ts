@@ -6,7 +6,7 @@ import { ApiFault, call, type Options } from './client';
 const RETRIES_MAX = 2;
 
 const isPassing = (fault: Error): boolean =>
-  !(fault instanceof ApiFault) || fault.status === 0 || fault.status === 503 || fault.status === 429;
+  !(fault instanceof ApiFault) || [0, 429, 502, 503, 504].includes(fault.status);
 
 /** Reads of mails are audited, so they are not read again only because a window has the focus again. */
 export const queryClient = new QueryClient({

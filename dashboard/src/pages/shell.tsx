@@ -30,7 +30,7 @@ import {
   PulseIcon,
 } from '../ui/icons';
 import { Menu, MenuItem, sectionClass } from '../ui/menu';
-import { Fault, Loading, State } from '../ui/states';
+import { Fault, Loading, State, Whole } from '../ui/states';
 import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
 import { groups } from './registry';
 import styles from './shell.module.css';
@@ -43,17 +43,22 @@ export const Shell = () => {
   const teams = useQuery(teamsQuery);
   const me = useQuery(meQuery);
   const fault = teams.error ?? me.error;
-  if (fault !== null)
+  const isKnown = teams.data !== undefined && me.data !== undefined;
+  // The page of a person who is known stays: a later read may fail.
+  if (fault !== null && !isKnown)
     return (
-      <Fault
-        fault={fault}
-        retry={() => {
-          void teams.refetch();
-          void me.refetch();
-        }}
-      />
+      <Whole>
+        <Fault
+          isPage
+          fault={fault}
+          retry={() => {
+            void teams.refetch();
+            void me.refetch();
+          }}
+        />
+      </Whole>
     );
-  if (teams.data === undefined || me.data === undefined) return <Loading label="Loading your teams" />;
+  if (!isKnown) return <Loading label="Loading your teams" />;
   const team = chosenTeam(teams.data, asked);
   const who = me.data.name ?? me.data.email ?? '';
   return (
