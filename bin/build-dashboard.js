@@ -22,6 +22,23 @@ const types = {
   '.woff2': 'font/woff2',
 };
 
+/** Files of the service whose values the editor has (dashboard/src/templates/service.ts), and those that they import. */
+const filesOfService = () => {
+  const found = new Set();
+  const follow = (file) => {
+    for (const [, type, name] of readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export)( type)? [^;]*? from '(\.[^']+)\.js'/gm,
+    )) {
+      const imported = `${join(dirname(file), name)}.ts`;
+      if (type !== undefined || found.has(imported)) continue;
+      found.add(imported);
+      follow(imported);
+    }
+  };
+  follow(join(sources, 'src/templates/service.ts'));
+  return [...found].sort();
+};
+
 const hashOf = () => {
   const hash = createHash('sha256');
   const files = globSync(['src/**/*', 'index.html', 'package.json', 'tsconfig.json'], { cwd: sources }).sort();
@@ -31,10 +48,7 @@ const hashOf = () => {
     ...files.map((name) => join(sources, name)),
     ...others.map((name) => join(root, name)),
     join(root, 'package-lock.json'),
-    // Files of the service that the editor is made of (dashboard/src/templates/service.ts).
-    ...['components', 'languages', 'translations', 'scope/path'].map((name) =>
-      join(root, `src/domain/rendering/${name}.ts`),
-    ),
+    ...filesOfService(),
     join(root, 'bin/client-support.js'),
     import.meta.filename,
   ])

@@ -195,44 +195,53 @@ export const MeasureControl = ({ field, value, write, marks, around }: ControlPr
   if (measure === undefined) return <PlainControl {...{ field, value, write, marks, around }} />;
   // A unit that is chosen before its number waits for it.
   const unit = amount === '' ? (chosenUnit ?? measure.unit) : measure.unit;
+  const isWrong = measureOf(writtenMeasure({ amount: text, unit }, bare), bare) === undefined;
   return (
-    <span className={styles['row']}>
-      <input
-        {...marks}
-        className={styles['input']}
-        type="text"
-        inputMode="decimal"
-        autoComplete="off"
-        placeholder={placeholderOf(field)}
-        value={text}
-        onChange={({ target }) => {
-          const next = writtenMeasure({ amount: target.value, unit }, bare);
-          const read = measureOf(next, bare);
-          if (read === undefined) setText(target.value, amount);
-          else {
-            setText(target.value, read.amount);
-            write(next);
-          }
-        }}
-        onBlur={() => setText(amount, amount)}
-      />
-      <select
-        className={cx(styles['input'], styles['unit'])}
-        aria-label={`Unit: ${field.label}`}
-        disabled={marks.disabled}
-        value={unit}
-        onChange={({ target }) => {
-          setChosenUnit(target.value);
-          if (amount !== '') write(writtenMeasure({ amount, unit: target.value }, bare));
-        }}
-      >
-        {(units.includes(unit) ? units : [...units, unit]).map((one) => (
-          <option key={one}>{one}</option>
-        ))}
-      </select>
-    </span>
+    <>
+      <span className={styles['row']}>
+        <input
+          {...marks}
+          {...(isWrong ? { 'aria-invalid': true as const } : {})}
+          className={styles['input']}
+          type="text"
+          inputMode="decimal"
+          autoComplete="off"
+          placeholder={placeholderOf(field)}
+          value={text}
+          onChange={({ target }) => {
+            const next = writtenMeasure({ amount: target.value, unit }, bare);
+            const read = measureOf(next, bare);
+            if (read === undefined) setText(target.value, amount);
+            else {
+              setText(target.value, read.amount);
+              write(next);
+            }
+          }}
+        />
+        <select
+          className={cx(styles['input'], styles['unit'])}
+          aria-label={`Unit: ${field.label}`}
+          disabled={marks.disabled}
+          value={unit}
+          onChange={({ target }) => {
+            setChosenUnit(target.value);
+            if (amount !== '') write(writtenMeasure({ amount, unit: target.value }, bare));
+          }}
+        >
+          {(units.includes(unit) ? units : [...units, unit]).map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </span>
+      {isWrong ? <NotWritten what="number" /> : null}
+    </>
   );
 };
+
+/** Says that what stands in a control is not in the template. */
+export const NotWritten = ({ what }: Readonly<{ what: string }>) => (
+  <span className={styles['fault']}>This is no {what} yet, so it is not in the template.</span>
+);
 
 /** A path, written with braces unless it was without. */
 export const PathControl = ({ field, value, write, marks, around }: ControlProps) => {

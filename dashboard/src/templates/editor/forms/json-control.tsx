@@ -1,7 +1,7 @@
 /** A value that has no control of its own, as JSON. */
 import { useState } from 'react';
 import { cx } from '../../../ui/cx';
-import { type ControlProps, useTyped } from './controls';
+import { type ControlProps, NotWritten, useTyped } from './controls';
 import styles from './forms.module.css';
 
 /** Anything that has no control of its own. A text that is no JSON is not written. */
@@ -28,7 +28,7 @@ export const JsonControl = ({ value, write, marks }: ControlProps) => {
           }
         }}
       />
-      {isWrong ? <span className={styles['fault']}>This is no JSON yet, so it is not in the template.</span> : null}
+      {isWrong ? <NotWritten what="JSON" /> : null}
     </>
   );
 };

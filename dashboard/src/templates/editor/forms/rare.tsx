@@ -5,6 +5,7 @@ import {
   type ControlProps,
   IconButton,
   MeasureControl,
+  NotWritten,
   placeholderOf,
   PlainControl,
   scalarLike,
@@ -86,31 +87,34 @@ export const BoxControl = ({ field, value, write, marks, around }: ControlProps)
   };
   const { id: _id, ...others } = marks;
   return (
-    <span className={styles['sides']} role="group" aria-label={field.label}>
-      {sides.map((side) => (
-        <label key={side}>
-          <input
-            {...others}
-            className={styles['input']}
-            type="text"
-            autoComplete="off"
-            placeholder={placeholderOf(field) === '0' ? '0' : undefined}
-            value={shown[side]}
-            onChange={({ target }) => change({ ...shown, [side]: target.value })}
-          />
-          <small>{sideLabels[side]}</small>
-        </label>
-      ))}
-      <Button
-        look="quiet"
-        isSmall
-        isDisabled={marks.disabled === true || shown.top === ''}
-        aria-label={`The same on all sides: ${field.label}`}
-        onPress={() => change({ top: shown.top, right: shown.top, bottom: shown.top, left: shown.top })}
-      >
-        All
-      </Button>
-    </span>
+    <>
+      <span className={styles['sides']} role="group" aria-label={field.label}>
+        {sides.map((side) => (
+          <label key={side}>
+            <input
+              {...others}
+              className={styles['input']}
+              type="text"
+              autoComplete="off"
+              placeholder={placeholderOf(field) === '0' ? '0' : undefined}
+              value={shown[side]}
+              onChange={({ target }) => change({ ...shown, [side]: target.value })}
+            />
+            <small>{sideLabels[side]}</small>
+          </label>
+        ))}
+        <Button
+          look="quiet"
+          isSmall
+          isDisabled={marks.disabled === true || shown.top === ''}
+          aria-label={`The same on all sides: ${field.label}`}
+          onPress={() => change({ top: shown.top, right: shown.top, bottom: shown.top, left: shown.top })}
+        >
+          All
+        </Button>
+      </span>
+      {sides.every((side) => isLength(shown[side])) ? null : <NotWritten what="length" />}
+    </>
   );
 };
 

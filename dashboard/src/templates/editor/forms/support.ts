@@ -49,7 +49,7 @@ const hints: readonly Hint[] = [
   {
     feature: 'css-background-image',
     isFor: (name, value) =>
-      name === 'content' && /background(?:-image)?\s*:[^;"]*(?:url|gradient)\(/i.test(text(value)),
+      name === 'content' && /background(?:-image)?\s{0,9}:[^;"]{0,200}(?:url|gradient)\(/i.test(text(value)),
     says: 'Background pictures are not shown by',
   },
 ];

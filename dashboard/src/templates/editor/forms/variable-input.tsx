@@ -23,14 +23,16 @@ const openBefore = (text: string, caret: number): string | undefined =>
 
 const found = (names: readonly Name[], query: string): readonly Name[] => {
   const wanted = query.trim().toLowerCase();
+  const exact: Name[] = [];
   const begins: Name[] = [];
   const holds: Name[] = [];
   for (const name of names) {
     const path = name.path.toLowerCase();
-    if (path.startsWith(wanted)) begins.push(name);
+    if (path === wanted) exact.push(name);
+    else if (path.startsWith(wanted)) begins.push(name);
     else if (path.includes(wanted) || (name.about?.toLowerCase().includes(wanted) ?? false)) holds.push(name);
   }
-  return [...begins, ...holds].slice(0, SHOWN_MAX);
+  return [...exact, ...begins, ...holds].slice(0, SHOWN_MAX);
 };
 
 type Props = Readonly<{
@@ -105,7 +107,7 @@ export const VariableInput = ({
     if (!isOpen) return;
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step !== 0) setActive((now) => (now + step + shown.length) % shown.length);
-    else if (event.key === 'Enter' || (event.key === 'Tab' && !isPath)) choose(shown[active] ?? shown[0]!);
+    else if (event.key === 'Enter') choose(shown[active] ?? shown[0]!);
     else if (event.key === 'Escape') {
       setSearch(undefined);
       event.stopPropagation();
