@@ -146,7 +146,7 @@ void t.test('the forms of a template', { skip: withoutChromium }, async (t) => {
 
     await t.test('a button: values, variables and hints', async (t) => {
       await select(page, 'go');
-      await form.getByRole('button', { name: 'Colours and frame' }).click();
+      await form.getByRole('button', { name: 'Background and frame' }).click();
       await form.getByRole('button', { name: 'Size and place' }).click();
       await field('Rounded corners').fill('8');
       await form.getByText(/^Rounded corners are not shown by Outlook on Windows/).waitFor();

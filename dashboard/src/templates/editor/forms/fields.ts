@@ -43,8 +43,8 @@ export type GroupId = 'content' | 'mail' | 'text' | 'look' | 'size' | 'behaviour
 export const groupTitles: Readonly<Record<GroupId, string>> = {
   content: 'Content',
   mail: 'Mail',
-  text: 'Text',
-  look: 'Colours and frame',
+  text: 'Letters',
+  look: 'Background and frame',
   size: 'Size and place',
   behaviour: 'Behaviour',
   paper: 'On paper (PDF)',
