@@ -22,8 +22,11 @@ type Row = { _id: string; at: Date } & Omit<LoggedCall, 'id'>;
 type Options = Readonly<{ callsMax: number; days: number; collection?: string }>;
 
 const DAY_S = DAY_MS / 1_000;
-/** The server refuses an index that exists with other options. */
-const INDEX_OPTIONS_CONFLICT = 85;
+const EXPIRY_INDEX = 'at_1';
+/** IndexOptionsConflict, IndexKeySpecsConflict: an index of that name exists with other options. */
+const indexConflicts: ReadonlySet<number> = new Set([85, 86]);
+const INDEX_NOT_FOUND = 27;
+const ATTEMPTS_MAX = 3;
 
 /** A crash of the process loses its last second, so a write need not survive one of the server either. */
 const writes = { ordered: false, writeConcern: { w: 1 } } as const;
@@ -50,7 +53,7 @@ export const requestLogOn = async (
 ): Promise<RequestLog> => {
   const rows = db.collection<Row>(collection);
   await rows.createIndex({ team: 1, _id: -1 });
-  await expireAfter(db, rows, days * DAY_S);
+  await expireAfter(rows, days * DAY_S);
   const slack = Math.ceil(callsMax / 20);
   /** Calls that this process has written since it last looked at how many the team has. */
   const unseen = new Map<string, number>();
@@ -89,16 +92,17 @@ export const requestLogOn = async (
   };
 };
 
-/** Another number of days changes the index that is there. */
-const expireAfter = async (db: Db, rows: Collection<Row>, seconds: number): Promise<void> => {
+/** Another number of days replaces the index: a user that may read and write may not change one. */
+const expireAfter = async (rows: Collection<Row>, seconds: number, attempt = 1): Promise<void> => {
   try {
-    await rows.createIndex({ at: 1 }, { expireAfterSeconds: seconds });
+    await rows.createIndex({ at: 1 }, { name: EXPIRY_INDEX, expireAfterSeconds: seconds });
   } catch (fault) {
-    if (codeOf(fault) !== INDEX_OPTIONS_CONFLICT) throw fault;
-    await db.command({
-      collMod: rows.collectionName,
-      index: { keyPattern: { at: 1 }, expireAfterSeconds: seconds },
+    // Processes that start together replace it together.
+    if (!indexConflicts.has(codeOf(fault) ?? 0) || attempt === ATTEMPTS_MAX) throw fault;
+    await rows.dropIndex(EXPIRY_INDEX).catch((missing: unknown) => {
+      if (codeOf(missing) !== INDEX_NOT_FOUND) throw missing;
     });
+    await expireAfter(rows, seconds, attempt + 1);
   }
 };
 
