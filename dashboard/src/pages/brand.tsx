@@ -33,6 +33,7 @@ const languages = [
   ['en', 'English'],
   ['de', 'Deutsch'],
   ['fr', 'Français'],
+  ['es', 'Español'],
   ['pt', 'Português'],
   ['ar', 'العربية'],
 ] as const;

@@ -6,7 +6,7 @@ import type { EmailTemplateContent } from '../../domain/rendering/content.js';
 import { defaultColors, type Brand } from '../../domain/rendering/scope/constants.js';
 import { footOf, mergedBrand, type BrandChanges, type PageBrand } from '../../domain/teams/brand.js';
 import { emptyCompany, isSampleCompany, type Team } from '../../domain/teams/state.js';
-import type { Caller } from '../core/caller.js';
+import { firstTeam, type Caller } from '../core/caller.js';
 import { findAsset, loadAsset } from '../templates/assets.js';
 import { previewOf, renderedUnsaved } from '../templates/preview.js';
 import type { TeamNeeds } from './needs.js';
@@ -27,6 +27,12 @@ export const assertLogo = async (deps: TeamNeeds, teamId: TeamId, logo: string |
 export const brandOfPages = async (deps: TeamNeeds, teamId: TeamId): Promise<PageBrand | undefined> => {
   const { state: team } = await deps.team(teamStream(teamId));
   return team === undefined || team.deletedAt !== undefined ? undefined : pageBrandOf(deps, teamId, team);
+};
+
+/** The brand of the first team, which sends the mails about accounts. */
+export const brandOfAccountPages = async (deps: TeamNeeds): Promise<PageBrand | undefined> => {
+  const teamId = await firstTeam(deps);
+  return teamId === undefined ? undefined : brandOfPages(deps, teamId);
 };
 
 const pageBrandOf = async (

@@ -24,7 +24,7 @@ import {
   leaveTeam,
   transferOwnership,
 } from './teams.js';
-import { brandOfPages, previewBrandMail, previewBrandPage } from './brand.js';
+import { brandOfAccountPages, brandOfPages, previewBrandMail, previewBrandPage } from './brand.js';
 import { testTemplate } from './template-tests.js';
 
 export const invitationCodes: Codes = ['INVITATION_NOT_FOUND', 'INVITATION_EXPIRED'];
@@ -44,6 +44,7 @@ export const teamCommands = {
     codes: ['REVISION_MISMATCH', 'VALIDATION_ERROR', 'ERR_EMAIL_001', 'FORBIDDEN', 'TEAM_NOT_FOUND', ...writeCodes],
   },
   brandOfPages: { run: brandOfPages, codes: [] },
+  brandOfAccountPages: { run: brandOfAccountPages, codes: [] },
   previewBrandPage: { run: previewBrandPage, codes: ['VALIDATION_ERROR'] },
   previewBrandMail: { run: previewBrandMail, codes: ['VALIDATION_ERROR', 'GENERATOR_BUSY'] },
   deleteTeam: { run: deleteTeam, codes: ['FIRST_TEAM', ...changeTeamCodes] },

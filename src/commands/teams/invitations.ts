@@ -5,6 +5,7 @@
 import { accountLink, sendAccountMail } from '../email/service-mails.js';
 import { causeOf, type Caller } from '../core/caller.js';
 import { handle, loadState } from '../core/handle.js';
+import type { Role } from '../../domain/access/permissions.js';
 import type { TeamNeeds } from './needs.js';
 import { eraseStream } from '../core/erase.js';
 import { byOf } from './teams.js';
@@ -42,7 +43,7 @@ export type Invited = Readonly<{ id: InvitationId; teamId: TeamId; email: string
 
 /** An invitation as its page shows it. `account`: whether a user has its address, and what they sign in with. */
 export type OpenedInvitation = Invited &
-  Readonly<{ team: string; inviter: string; role: string; account: 'none' | 'password' | 'secondFactor' }>;
+  Readonly<{ team: string; inviter: string; role: Role; account: 'none' | 'password' | 'secondFactor' }>;
 
 type InvitationMail = Readonly<{ email: string; token: string; team: Team; invitation: Invitation }>;
 

@@ -3,7 +3,7 @@
  * sending its form does. The form carries the token of the link, so that no cookie is needed.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { personPage, sendPersonPage, fieldsOf, readForms } from '../server/forms.js';
+import { fieldsOf, personPage, readerLanguage, readForms, sendPersonPage, type PageLanguage } from '../server/forms.js';
 import { DomainError, type ErrorCode } from '../../domain/core/errors.js';
 import { defaultLimits } from '../../domain/core/limits.js';
 import type { UserAuthenticated } from '../../commands/core/caller.js';
@@ -14,7 +14,10 @@ import { countLogin, countLinkAttempt } from '../server/rates.js';
 import { OWN_WRITES_WAIT_MS, type App, type HttpDeps } from '../server/context.js';
 import { calledFrom } from '../server/headers.js';
 import { statusOf } from '../server/errors.js';
+import type { PageBrand } from '../../domain/teams/brand.js';
+import type { TeamId } from '../../domain/core/ids.js';
 import { askForLink } from './links.js';
+import { filledIn, isTold, words, type AccountWords } from './texts.js';
 
 type AccountDeps = Pick<HttpDeps, 'commands' | 'queries' | 'limiter' | 'logger'>;
 
@@ -52,12 +55,22 @@ export type AccountPage = Readonly<{
   note?: string;
   /** Whether the page shows the way to the one where other links are asked for. */
   leadsOn?: boolean;
+  /** The team whose brand it has; default: the first team, which sends the mails about accounts. */
+  teamId?: TeamId;
 }>;
+
+/** The language of the reader and its texts. */
+export type Reader = Readonly<{ language: PageLanguage; said: AccountWords }>;
+
+export const readerOf = (request: Pick<FastifyRequest, 'headers'>): Reader => {
+  const language = readerLanguage(request);
+  return { language, said: words[language] };
+};
 
 type Fields = Readonly<Record<string, string>>;
 
 /** Sent form of a page. */
-type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest }>;
+type Sent = Readonly<{ token: string; fields: Fields; request: FastifyRequest; reader: Reader }>;
 
 /** One page: what it shows to who opens the link, and what its form does. */
 type LinkPage = Readonly<{
@@ -65,7 +78,11 @@ type LinkPage = Readonly<{
   /** Use of the link, which is checked before the form is shown. Absent: `asks` checks it. */
   use?: 'verify' | 'reset' | 'address';
   /** `sent` and `fault`: of a form that was sent, and is shown again. */
-  asks: (token: string, again?: Readonly<{ fields: Fields; fault: DomainError }>) => AccountPage | Promise<AccountPage>;
+  asks: (
+    token: string,
+    reader: Reader,
+    again?: Readonly<{ fields: Fields; fault: DomainError }>,
+  ) => AccountPage | Promise<AccountPage>;
   does: (sent: Sent) => Promise<AccountPage>;
 }>;
 
@@ -77,8 +94,6 @@ const ACCOUNT_FORM_BYTES_MAX = 32_768;
 const TOKEN_CHARS_MAX = 256;
 
 const INVITATION_PATH = '/account/invitation';
-
-const CLOSE_NOTE = 'You can close this page.';
 
 const config = { access: 'public' } as const;
 
@@ -101,44 +116,54 @@ export const accountPages = (app: App, deps: AccountDeps): void => {
   // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope, ACCOUNT_FORM_BYTES_MAX);
-    scope.get('/account', { config, schema }, async (_request, reply) =>
-      sendAccountPage(reply, 200, { ...accountPage, links: await waysIn(deps) }),
-    );
+    scope.get('/account', { config, schema }, async (request, reply) => {
+      const reader = readerOf(request);
+      return sendAccountPage(deps, reply, 200, { ...accountPage(reader), links: await waysIn(deps, reader) });
+    });
     scope.post('/account', { config, schema }, (request, reply) => answerAsked(deps, request, reply));
     for (const page of [verifyPage(deps), resetPage(deps), addressPage(deps), invitationPage(deps)])
       linkPage(scope, deps, page);
   });
 };
 
-const linkPage = (scope: App, { commands }: AccountDeps, { path, use, asks, does }: LinkPage): void => {
-  const form: LinkPage['asks'] = async (token, again) => {
-    if (use !== undefined) await commands.checkLink(token, use);
-    return asks(token, again);
+const linkPage = (scope: App, deps: AccountDeps, { path, use, asks, does }: LinkPage): void => {
+  const form: LinkPage['asks'] = async (token, reader, again) => {
+    if (use !== undefined) await deps.commands.checkLink(token, use);
+    return asks(token, reader, again);
   };
 
   scope.get(path, { config, schema }, (request, reply) => {
     const token = tokenInLink(request);
-    return token === undefined ? sendAccountPage(reply, 404, notWhole) : shown(reply, async () => form(token));
+    const reader = readerOf(request);
+    return token === undefined
+      ? sendAccountPage(deps, reply, 404, notWhole(reader))
+      : shown(deps, reply, async () => form(token, reader));
   });
 
   scope.post(path, { config, schema }, (request, reply) => {
     const sent = sentForm(request);
-    if (sent === undefined) return sendAccountPage(reply, 400, notWhole);
+    const reader = readerOf(request);
+    if (sent === undefined) return sendAccountPage(deps, reply, 400, notWhole(reader));
     return shown(
+      deps,
       reply,
-      () => does({ ...sent, request }),
-      (fault) => form(sent.token, { fields: sent.fields, fault }),
+      () => does({ ...sent, request, reader }),
+      (fault) => form(sent.token, reader, { fields: sent.fields, fault }),
     );
   });
 };
 
 /** The ways to sign in by a provider, and with the token of an invitation to join its team. */
-const waysIn = async ({ commands }: AccountDeps, invitation?: string): Promise<NonNullable<AccountPage['links']>> => {
+const waysIn = async (
+  { commands }: AccountDeps,
+  { language, said }: Reader,
+  invitation?: string,
+): Promise<NonNullable<AccountPage['links']>> => {
   const more = invitation === undefined ? '' : `?invitation=${encodeURIComponent(invitation)}`;
   const { data } = await commands.signInProviders();
   return data.map(({ id, label }) => ({
     href: `/api/auth/oidc/${id}/start${more}`,
-    label: `${invitation === undefined ? 'Sign in' : 'Join'} with ${label}`,
+    label: filledIn(language, invitation === undefined ? said.signInWith : said.joinWith, { provider: label }),
   }));
 };
 
@@ -146,39 +171,39 @@ const waysIn = async ({ commands }: AccountDeps, invitation?: string): Promise<N
 const answerAsked = async (deps: AccountDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const { ask, email = '' } = fieldsOf(request.body) ?? {};
   const command = ask === 'verification' ? 'sendVerifyLink' : 'sendResetLink';
+  const reader = readerOf(request);
+  const { said } = reader;
   return shown(
+    deps,
     reply,
     async () => {
       await askForLink(deps, request, email, command);
-      return {
-        title: 'Look into your mails',
-        texts: ['If a user has this address, a mail with a link is on its way to it.'],
-        note: 'Only the newest link is good. If no mail comes, look at the address once more, and into the folder for spam.',
-        leadsOn: true,
-      };
+      return { title: said.lookIntoMails, texts: [said.onItsWay], note: said.onlyNewest, leadsOn: true };
     },
-    (fault) => ({ ...accountPage, fault: inWords(fault) }),
+    (fault) => ({ ...accountPage(reader), fault: inWords(fault, reader) }),
   );
 };
 
 /** Sends a page, or the page that says what is wrong; a fault that is not the caller's rejects. */
 export const shown = async (
+  deps: BrandDeps,
   reply: FastifyReply,
   page: () => Promise<AccountPage>,
   again?: (fault: DomainError) => AccountPage | Promise<AccountPage>,
   status = 200,
 ): Promise<FastifyReply> => {
   try {
-    return sendAccountPage(reply, status, await page());
+    return await sendAccountPage(deps, reply, status, await page());
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
     const { retryAfterS } = fault.details;
     if (retryAfterS !== undefined) reply.header('retry-after', retryAfterS);
     if (again !== undefined && correctable.has(fault.code))
-      return shown(reply, async () => again(fault), undefined, statusOf[fault.code]);
-    return sendAccountPage(reply, statusOf[fault.code], {
-      title: 'This does not work',
-      texts: [inWords(fault)],
+      return shown(deps, reply, async () => again(fault), undefined, statusOf[fault.code]);
+    const reader = readerOf(reply.request);
+    return sendAccountPage(deps, reply, statusOf[fault.code], {
+      title: reader.said.doesNotWork,
+      texts: [inWords(fault, reader)],
       leadsOn: true,
     });
   }
@@ -187,67 +212,71 @@ export const shown = async (
 const verifyPage = ({ commands }: AccountDeps): LinkPage => ({
   path: '/account/verify',
   use: 'verify',
-  asks: (token, again) => ({
-    title: 'Verify your address',
-    texts: [
-      'Somebody registered with this address. If it was you, give your password, or choose another one; after that you can sign in.',
-    ],
-    fault: again === undefined ? '' : inWords(again.fault),
+  asks: (token, reader, again) => ({
+    title: reader.said.verify,
+    texts: [reader.said.whoRegistered],
+    fault: again === undefined ? '' : inWords(again.fault, reader),
     forms: [
       {
         action: '/account/verify',
         hidden: { token },
-        fields: passwordFieldsNamed('Password'),
-        button: 'Verify the address',
+        fields: passwordFields(reader, reader.said.password),
+        button: reader.said.verifyButton,
       },
     ],
-    note: 'If you did not register, close this page: nothing has happened.',
+    note: reader.said.notRegistered,
   }),
-  does: async ({ token, fields, request }) => {
-    await commands.verifyAddress(token, chosenPassword(fields), calledFrom(request));
-    return {
-      title: 'Your address is verified',
-      texts: ['You can sign in now, with your address and your password.'],
-      note: CLOSE_NOTE,
-    };
+  does: async ({ token, fields, request, reader }) => {
+    await commands.verifyAddress(token, chosenPassword(fields, reader), calledFrom(request));
+    const { verified: title, canSignIn, canClose: note } = reader.said;
+    return { title, texts: [canSignIn], note };
   },
 });
 
 const resetPage = ({ commands, queries }: AccountDeps): LinkPage => ({
   path: '/account/reset',
   use: 'reset',
-  asks: (token, again) => ({
-    title: 'Choose another password',
-    texts: ['A few words in a row make a good one. Wherever you are signed in, you will have to sign in again.'],
-    fault: again === undefined ? '' : inWords(again.fault),
-    forms: [{ action: '/account/reset', hidden: { token }, fields: newPasswordFields, button: 'Set the password' }],
+  asks: (token, reader, again) => ({
+    title: reader.said.reset,
+    texts: [reader.said.fewWords],
+    fault: again === undefined ? '' : inWords(again.fault, reader),
+    forms: [
+      {
+        action: '/account/reset',
+        hidden: { token },
+        fields: passwordFields(reader, reader.said.newPassword),
+        button: reader.said.resetButton,
+      },
+    ],
   }),
-  does: async ({ token, fields, request }) => {
-    await commands.resetPassword(token, chosenPassword(fields), calledFrom(request), queries.sessionsOfUser);
-    return {
-      title: 'Your password is changed',
-      texts: ['Every session has ended. Sign in with the new password.'],
-      note: CLOSE_NOTE,
-    };
+  does: async ({ token, fields, request, reader }) => {
+    await commands.resetPassword(token, chosenPassword(fields, reader), calledFrom(request), queries.sessionsOfUser);
+    const { resetDone: title, allEnded, canClose: note } = reader.said;
+    return { title, texts: [allEnded], note };
   },
 });
 
 const addressPage = (deps: AccountDeps): LinkPage => ({
   path: '/account/address',
   use: 'address',
-  asks: (token, again) => ({
-    title: 'Confirm your new address',
-    texts: [
-      'Give the password of your account. From then on you sign in by this address, and no longer by the one before.',
+  asks: (token, reader, again) => ({
+    title: reader.said.confirmAddress,
+    texts: [reader.said.givePassword],
+    fault: again === undefined ? '' : inWords(again.fault, reader),
+    forms: [
+      {
+        action: '/account/address',
+        hidden: { token },
+        fields: [passwordField(reader)],
+        button: reader.said.confirmButton,
+      },
     ],
-    fault: again === undefined ? '' : inWords(again.fault),
-    forms: [{ action: '/account/address', hidden: { token }, fields: [passwordField], button: 'Confirm the address' }],
-    note: 'If you did not ask for this, close this page: nothing has happened.',
+    note: reader.said.notAsked,
   }),
-  does: async ({ token, fields, request }) => {
+  does: async ({ token, fields, request, reader: { language, said } }) => {
     await countLinkAttempt(deps, request, token);
     const { email } = await deps.commands.changeAddress(token, fields['password'] ?? '', calledFrom(request));
-    return { title: 'Your address is changed', texts: [`From now on you sign in by ${email}.`], note: CLOSE_NOTE };
+    return { title: said.addressChanged, texts: [filledIn(language, said.signInBy, { email })], note: said.canClose };
   },
 });
 
@@ -257,58 +286,73 @@ const addressPage = (deps: AccountDeps): LinkPage => ({
  */
 const invitationPage = (deps: AccountDeps): LinkPage => ({
   path: INVITATION_PATH,
-  asks: async (token, again) => {
+  asks: async (token, reader, again) => {
     const opened = await deps.commands.openInvitation(token);
-    return {
-      ...pageOf(opened, formOf(token, opened, again?.fields['name'] ?? ''), again?.fault),
-      links: await waysIn(deps, token),
-    };
+    const form = formOf(token, opened, again?.fields['name'] ?? '', reader);
+    return { ...pageOf(opened, form, reader, again?.fault), links: await waysIn(deps, reader, token) };
   },
   does: async (sent) => {
     const opened = await deps.commands.openInvitation(sent.token);
     await countLogin(deps, sent.request, opened.email);
     const teamId = opened.account === 'none' ? await register(deps, sent, opened) : await accept(deps, sent, opened);
     await deps.queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+    const { language, said } = sent.reader;
+    const { team, role, email } = opened;
     return {
-      title: `You are a member of ${opened.team}`,
-      texts: [`Your role is ${opened.role}. Sign in with ${opened.email}.`],
-      note: CLOSE_NOTE,
+      title: filledIn(language, said.isMember, { team }),
+      texts: [filledIn(language, said.roleAndSignIn, { role: said.roles[role], email })],
+      note: said.canClose,
+      teamId,
     };
   },
 });
 
 const pageOf = (
-  { team, inviter, role, account }: OpenedInvitation,
+  { team, inviter, role, account, teamId }: OpenedInvitation,
   form: Form,
+  reader: Reader,
   fault: DomainError | undefined,
-): AccountPage => ({
-  title: `You are invited to ${team}`,
-  texts: [
-    `${inviter} invites you to join the team, with the role ${role}.`,
-    account === 'none'
-      ? 'Choose a name and a password, and you are in.'
-      : 'You have an account with this address: sign in to join.',
-  ],
-  fault: fault === undefined ? '' : inWords(fault),
-  forms: [form],
-  note: 'If you do not know what this is about, close this page: nothing has happened.',
-});
+): AccountPage => {
+  const { language, said } = reader;
+  return {
+    title: filledIn(language, said.invited, { team }),
+    texts: [
+      filledIn(language, said.invites, { inviter, role: said.roles[role] }),
+      account === 'none' ? said.choose : said.hasAccount,
+    ],
+    fault: fault === undefined ? '' : inWords(fault, reader),
+    forms: [form],
+    note: said.notKnown,
+    teamId,
+  };
+};
 
-const formOf = (token: string, { email, account }: OpenedInvitation, name: string): Form => ({
+const formOf = (token: string, { email, account }: OpenedInvitation, name: string, reader: Reader): Form => ({
   action: INVITATION_PATH,
   hidden: { token },
   ...(account === 'none'
-    ? { fields: [emailField(email, true), nameField(name), ...newPasswordFields], button: 'Join the team' }
+    ? {
+        fields: [
+          emailField(email, reader, true),
+          nameField(name, reader),
+          ...passwordFields(reader, reader.said.newPassword),
+        ],
+        button: reader.said.join,
+      }
     : {
-        fields: [emailField(email, true), passwordField, ...(account === 'secondFactor' ? [codeField] : [])],
-        button: 'Sign in and join',
+        fields: [
+          emailField(email, reader, true),
+          passwordField(reader),
+          ...(account === 'secondFactor' ? [codeField(reader)] : []),
+        ],
+        button: reader.said.signInAndJoin,
       }),
 });
 
 /** Out: the team. */
 const register = async (
   { commands }: AccountDeps,
-  { token, fields, request }: Sent,
+  { token, fields, request, reader }: Sent,
   { email, teamId }: OpenedInvitation,
 ) => {
   const name = (fields['name'] ?? '').trim();
@@ -318,8 +362,11 @@ const register = async (
       ? `has more than ${defaultLimits.userNameCharsMax} characters`
       : undefined);
   if (name === '' || fault !== undefined)
-    throw new DomainError('VALIDATION_ERROR', `The name ${fault ?? 'is missing'}.`);
-  await commands.register({ email, password: chosenPassword(fields), name, token }, calledFrom(request));
+    throw new DomainError(
+      'VALIDATION_ERROR',
+      fault === undefined || reader.language !== 'en' ? reader.said.nameMissing : `The name ${fault}.`,
+    );
+  await commands.register({ email, password: chosenPassword(fields, reader), name, token }, calledFrom(request));
   return teamId;
 };
 
@@ -344,7 +391,9 @@ const accept = async (
   }
 };
 
-const fill = personPage<Required<AccountPage> & Readonly<{ account: string }>>(`<h1><%= it.title %></h1>
+const fill = personPage<
+  Required<Omit<AccountPage, 'teamId'>> & Readonly<{ account: string; said: AccountWords }>
+>(`<h1><%= it.title %></h1>
 <% for (const text of it.texts) { %><p><%= text %></p>
 <% } %>\
 <% if (it.fault !== '') { %><p class="fault" role="alert"><%= it.fault %></p>
@@ -370,31 +419,36 @@ if (!field.isOptional) { %> required<% } %>></label>
 <% } %>\
 <% if (it.note !== '') { %><p class="soft"><%= it.note %></p>
 <% } %>\
-<% if (it.leadsOn) { %><p><a href="<%= it.account %>">Ask for another link</a></p>
+<% if (it.leadsOn) { %><p><a href="<%= it.account %>"><%= it.said.askAnother %></a></p>
 <% } %>\
 `);
 
-/** Sends the page. Parts that are not given are left out. */
-export const sendAccountPage = (reply: FastifyReply, status: number, page: AccountPage): FastifyReply => {
+type BrandDeps = Readonly<{ commands: Pick<HttpDeps['commands'], 'brandOfPages' | 'brandOfAccountPages'> }>;
+
+const brandOf = ({ commands }: BrandDeps, teamId: TeamId | undefined): Promise<PageBrand | undefined> =>
+  teamId === undefined ? commands.brandOfAccountPages() : commands.brandOfPages(teamId);
+
+/** Sends the page in the language of the reader. Parts that are not given are left out. */
+export const sendAccountPage = async (
+  deps: BrandDeps,
+  reply: FastifyReply,
+  status: number,
+  { teamId, ...page }: AccountPage,
+): Promise<FastifyReply> => {
   const { ownPath } = reply.server;
   const forms = (page.forms ?? []).map((form) => ({ ...form, action: ownPath(form.action) }));
   const links = (page.links ?? []).map(({ href, label }) => ({
     href: href.startsWith('/') ? ownPath(href) : href,
     label,
   }));
-  return sendPersonPage(
-    reply,
-    status,
-    fill({ texts: [], fault: '', note: '', leadsOn: false, ...page, forms, links, account: ownPath('/account') }),
-  );
+  const brand = await brandOf(deps, teamId);
+  const shownPage = { texts: [], fault: '', note: '', leadsOn: false, ...page, forms, links };
+  const html = fill({ ...shownPage, ...readerOf(reply.request), brand, account: ownPath('/account') });
+  return sendPersonPage(reply, status, html, { brand });
 };
 
 /** The page for a link without a well-formed token. */
-const notWhole: AccountPage = {
-  title: 'This link is not whole',
-  texts: ['It may have been cut short. Open it from the mail once more, or copy the whole address.'],
-  leadsOn: true,
-};
+const notWhole = ({ said }: Reader): AccountPage => ({ title: said.notWhole, texts: [said.cutShort], leadsOn: true });
 
 /** The token in the link; undefined if it is not well-formed. Mail programs may have added other parameters. */
 const tokenInLink = ({ query }: Pick<FastifyRequest, 'query'>): string | undefined =>
@@ -410,8 +464,8 @@ const sentForm = ({ body }: Pick<FastifyRequest, 'body'>): Readonly<{ token: str
 const wellFormed = (token: unknown): string | undefined =>
   typeof token === 'string' && token.length <= TOKEN_CHARS_MAX && /^[A-Za-z0-9_-]+$/.test(token) ? token : undefined;
 
-export const emailField = (value: string, isReadonly = false): Field => ({
-  label: 'Email address',
+export const emailField = (value: string, { said }: Reader, isReadonly = false): Field => ({
+  label: said.email,
   name: 'email',
   type: 'email',
   autocomplete: 'username',
@@ -420,8 +474,8 @@ export const emailField = (value: string, isReadonly = false): Field => ({
   maxLength: 512,
 });
 
-const nameField = (value: string): Field => ({
-  label: 'Your name',
+const nameField = (value: string, { said }: Reader): Field => ({
+  label: said.name,
   name: 'name',
   type: 'text',
   autocomplete: 'name',
@@ -432,59 +486,63 @@ const nameField = (value: string): Field => ({
 const passwordBounds = { type: 'password', minLength: passwordCharsMin, maxLength: passwordCharsMax } as const;
 
 /** A new password is typed twice, for with a mistyped one nobody could sign in. */
-const passwordFieldsNamed = (name: string): readonly Field[] => [
+const passwordFields = ({ language, said }: Reader, label: string): readonly Field[] => [
   {
-    label: `${name}, at least ${passwordCharsMin} characters`,
+    label: filledIn(language, said.atLeast, { label, count: passwordCharsMin }),
     name: 'password',
     autocomplete: 'new-password',
     ...passwordBounds,
   },
-  { label: 'The password once more', name: 'again', autocomplete: 'new-password', ...passwordBounds },
+  { label: said.again, name: 'again', autocomplete: 'new-password', ...passwordBounds },
 ];
 
-const newPasswordFields = passwordFieldsNamed('New password');
-
-export const passwordField: Field = {
-  label: 'Password',
+export const passwordField = ({ said }: Reader): Field => ({
+  label: said.password,
   name: 'password',
   type: 'password',
   autocomplete: 'current-password',
   maxLength: passwordCharsMax,
-};
+});
 
-export const codeField: Field = {
-  label: 'Code of your second factor',
+export const codeField = ({ said }: Reader): Field => ({
+  label: said.code,
   name: 'code',
   type: 'text',
   autocomplete: 'one-time-code',
   maxLength: 32,
-};
+});
 
 /** Throws VALIDATION_ERROR if the two differ. */
-const chosenPassword = ({ password = '', again = '' }: Fields): string => {
-  if (password !== again) throw new DomainError('VALIDATION_ERROR', 'The two passwords are not the same.');
+const chosenPassword = ({ password = '', again = '' }: Fields, { said }: Reader): string => {
+  if (password !== again) throw new DomainError('VALIDATION_ERROR', said.passwordsDiffer);
   return password;
 };
 
-/** The text of a fault that the page shows. */
-export const inWords = ({ message, details }: DomainError): string => {
+/** The text of a fault that the page shows: in the language of the reader, or as the service says it. */
+export const inWords = ({ code, message, details }: DomainError, { said }: Reader): string => {
+  if (said.faults !== undefined && isTold(code)) return said.faults[code];
   const [first] = details.errors ?? [];
-  return first === undefined ? message : `The ${first.field} ${first.message}.`;
+  if (first === undefined) return message;
+  if (said.faults !== undefined && first.field === 'password') return said.passwordRefused;
+  return `The ${first.field} ${first.message}.`;
 };
 
-const askForm = (heading: string, ask: string, button: string): Form => ({
+const askForm = (reader: Reader, heading: string, ask: string, button: string): Form => ({
   heading,
   action: '/account',
   hidden: { ask },
-  fields: [emailField('')],
+  fields: [emailField('', reader)],
   button,
 });
 
-const accountPage: AccountPage = {
-  title: 'Your account',
-  texts: ['A mail with a link comes to your address, and the link does the rest.'],
-  forms: [
-    askForm('Have you forgotten your password?', 'password', 'Send a link'),
-    askForm('Is your address not verified yet?', 'verification', 'Send a link once more'),
-  ],
+const accountPage = (reader: Reader): AccountPage => {
+  const { said } = reader;
+  return {
+    title: said.account,
+    texts: [said.linkComes],
+    forms: [
+      askForm(reader, said.forgotten, 'password', said.sendLink),
+      askForm(reader, said.notVerified, 'verification', said.sendAgain),
+    ],
+  };
 };

@@ -25,7 +25,17 @@ import { auditDenial } from '../server/hooks.js';
 import { countLogin, countOwnAttempt } from '../server/rates.js';
 import { readOwnRoute } from './account.js';
 import { inCookies } from './auth.js';
-import { codeField, emailField, inWords, passwordField, sendAccountPage, type AccountPage } from './pages.js';
+import {
+  codeField,
+  emailField,
+  inWords,
+  passwordField,
+  readerOf,
+  sendAccountPage,
+  type AccountPage,
+  type Reader,
+} from './pages.js';
+import { filledIn } from './texts.js';
 
 type Deps = Pick<HttpDeps, 'audit' | 'commands' | 'limiter' | 'limits' | 'queries' | 'settings'>;
 
@@ -68,7 +78,9 @@ export const signInRoutes = (app: App, deps: Deps): void => {
     readForms(scope);
     scope.post(CODE_PATH, { config, schema }, (request, reply) => answerCode(deps, request, reply));
     scope.get('/account/link/:provider', { config, schema }, (request, reply) =>
-      shown(request, reply, deps, async () => sendAccountPage(reply, 200, await linkPage(deps, providerIn(request)))),
+      shown(request, reply, deps, async () =>
+        sendAccountPage(deps, reply, 200, await linkPage(deps, providerIn(request), readerOf(request))),
+      ),
     );
     scope.post('/account/link/:provider', { config, schema }, (request, reply) => answerLink(deps, request, reply));
   });
@@ -170,51 +182,54 @@ const providerIn = ({ params }: Pick<FastifyRequest, 'params'>): string =>
 const shown = async (
   request: FastifyRequest,
   reply: FastifyReply,
-  { audit }: Deps,
+  deps: Deps,
   send: () => Promise<FastifyReply>,
-  again?: (fault: DomainError) => AccountPage,
+  again?: (reader: Reader, fault: DomainError) => AccountPage,
 ): Promise<FastifyReply> => {
   try {
     return await send();
   } catch (fault) {
     if (!(fault instanceof DomainError)) throw fault;
     const status = statusOf[fault.code];
-    auditDenial(audit, request, { code: fault.code, status }, fault);
+    auditDenial(deps.audit, request, { code: fault.code, status }, fault);
+    const reader = readerOf(request);
     const { retryAfterS } = fault.details;
     if (retryAfterS !== undefined) reply.header('retry-after', retryAfterS);
     const isCorrectable = fault.code === 'INVALID_CODE' || fault.code === 'CODE_REQUIRED';
-    if (again !== undefined && isCorrectable) return sendAccountPage(reply, status, again(fault));
-    return sendAccountPage(reply, status, {
-      title: 'You are not signed in',
-      texts: [inWords(fault)],
-      links: [{ href: '/account', label: 'Begin anew' }],
+    if (again !== undefined && isCorrectable) return await sendAccountPage(deps, reply, status, again(reader, fault));
+    return sendAccountPage(deps, reply, status, {
+      title: reader.said.notSignedIn,
+      texts: [inWords(fault, reader)],
+      links: [{ href: '/account', label: reader.said.beginAnew }],
     });
   }
 };
 
 const answered = async (deps: Deps, reply: FastifyReply, finished: FinishedSignIn): Promise<FastifyReply> => {
   reply.header('cache-control', 'no-store');
+  const reader = readerOf(reply.request);
+  const { language, said } = reader;
   switch (finished.kind) {
     case 'signed-in':
       await inCookies(deps, reply, finished.signedIn);
       return reply.redirect(reply.server.ownPath(finished.returnTo), 303);
     case 'code':
       setSignInCookie(reply, finished.cookie, ATTEMPT_S);
-      return sendAccountPage(reply, 200, codePage());
+      return sendAccountPage(deps, reply, 200, codePage(reader));
     case 'linked':
-      return sendAccountPage(reply, 200, {
-        title: `${finished.label} is linked`,
-        texts: [`From now on you can sign in with ${finished.label}.`],
-        links: [{ href: finished.returnTo, label: 'Go on' }],
+      return sendAccountPage(deps, reply, 200, {
+        title: filledIn(language, said.isLinked, { provider: finished.label }),
+        texts: [filledIn(language, said.signInFromNow, { provider: finished.label })],
+        links: [{ href: finished.returnTo, label: said.goOn }],
       });
   }
 };
 
-const codePage = (fault?: DomainError): AccountPage => ({
-  title: 'One more step',
-  texts: ['Your account has a second factor: give the code of your app, or a recovery code.'],
-  fault: fault === undefined ? '' : inWords(fault),
-  forms: [{ action: CODE_PATH, hidden: {}, fields: [codeField], button: 'Sign in' }],
+const codePage = (reader: Reader, fault?: DomainError): AccountPage => ({
+  title: reader.said.oneMoreStep,
+  texts: [reader.said.needsCode],
+  fault: fault === undefined ? '' : inWords(fault, reader),
+  forms: [{ action: CODE_PATH, hidden: {}, fields: [codeField(reader)], button: reader.said.signIn }],
 });
 
 const answerCode = (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
@@ -241,24 +256,28 @@ const answerCode = (deps: Deps, request: FastifyRequest, reply: FastifyReply): P
 const linkPage = async (
   { commands }: Deps,
   provider: string,
+  reader: Reader,
   again?: Readonly<{ email: string; fault: DomainError }>,
 ): Promise<AccountPage> => {
   const { data } = await commands.signInProviders();
   const label = data.find(({ id }) => id === provider)?.label;
   if (label === undefined)
     throw new DomainError('SIGN_IN_PROVIDER_UNKNOWN', 'There is no sign-in provider with this name.');
+  const { language, said } = reader;
   return {
-    title: `Link ${label} to your account`,
-    texts: [
-      `Sign in with your password once more. Then ${label} asks who you are, and from then on you can sign in by it.`,
-    ],
-    fault: again === undefined ? '' : inWords(again.fault),
+    title: filledIn(language, said.link, { provider: label }),
+    texts: [filledIn(language, said.linkHow, { provider: label })],
+    fault: again === undefined ? '' : inWords(again.fault, reader),
     forms: [
       {
         action: `/account/link/${provider}`,
         hidden: {},
-        fields: [emailField(again?.email ?? ''), passwordField, { ...codeField, isOptional: true }],
-        button: `Go on to ${label}`,
+        fields: [
+          emailField(again?.email ?? '', reader),
+          passwordField(reader),
+          { ...codeField(reader), isOptional: true },
+        ],
+        button: filledIn(language, said.goOnTo, { provider: label }),
       },
     ],
   };
@@ -268,6 +287,7 @@ const linkPage = async (
 const answerLink = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const { email = '', password = '', code = '' }: Fields = fieldsOf(request.body) ?? {};
   const provider = providerIn(request);
+  const reader = readerOf(request);
   try {
     // A form of another site would link the identity of its reader to the account of its author.
     assertOwnPage(request, deps);
@@ -284,10 +304,10 @@ const answerLink = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
     try {
       const { url, cookie } = await commands.beginProvenLink(caller, provider);
       setSignInCookie(reply, cookie, ATTEMPT_S);
-      return await sendAccountPage(reply, 200, {
-        title: 'One more step',
-        texts: ['The provider asks who you are.'],
-        links: [{ href: url, label: 'Go on' }],
+      return await sendAccountPage(deps, reply, 200, {
+        title: reader.said.oneMoreStep,
+        texts: [reader.said.providerAsks],
+        links: [{ href: url, label: reader.said.goOn }],
       });
     } finally {
       await commands.logout(caller);
@@ -296,6 +316,6 @@ const answerLink = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
     if (!(fault instanceof DomainError)) throw fault;
     const status = statusOf[fault.code];
     auditDenial(deps.audit, request, { code: fault.code, status }, fault);
-    return sendAccountPage(reply, status, await linkPage(deps, provider, { email, fault }));
+    return sendAccountPage(deps, reply, status, await linkPage(deps, provider, reader, { email, fault }));
   }
 };

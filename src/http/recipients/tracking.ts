@@ -34,6 +34,10 @@ const words: Readonly<Record<PageLanguage, Words>> = {
     leadsNowhere: 'Ce lien ne mène nulle part',
     openAgain: 'Il a été coupé ou modifié en chemin. Rouvrez l’e-mail et suivez le lien qui s’y trouve.',
   },
+  es: {
+    leadsNowhere: 'Este enlace no lleva a ninguna parte',
+    openAgain: 'Se ha cortado o ha cambiado por el camino. Abra de nuevo el correo y siga el enlace desde allí.',
+  },
   pt: {
     leadsNowhere: 'Esta ligação não leva a lado nenhum',
     openAgain: 'Foi cortada ou alterada no caminho. Abra de novo o e-mail e siga a ligação a partir daí.',

@@ -76,8 +76,8 @@ button.main { border-color: var(--main); background: var(--main); color: var(--o
 `;
 };
 
-/** The languages of the pages that strangers meet: those of the samples. */
-export const pageLanguages = ['en', 'de', 'fr', 'pt', 'ar'] as const;
+/** The languages of the pages that strangers meet. */
+export const pageLanguages = ['en', 'de', 'fr', 'es', 'pt', 'ar'] as const;
 export type PageLanguage = (typeof pageLanguages)[number];
 
 const ACCEPTED_MAX = 30;
