@@ -19,20 +19,11 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
     ['getEmail', 'getEmailTimeline', 'getEmailContent', 'getEmailSource', 'getEmailAttachment', 'getRecipient'],
   ],
   [
-    'templates, documents and blocks are files of programs: `sealpost template import` and the API keep them',
-    [
-      ...['listTemplates', 'createTemplate', 'getTemplate', 'updateTemplate', 'deleteTemplate', 'importTemplate'],
-      ...['listTemplateVersions', 'getTemplateVersion', 'restoreTemplateVersion', 'restoreTemplate', 'publishTemplate'],
-      ...['listAttachmentTemplates', 'createAttachmentTemplate', 'getAttachmentTemplate', 'updateAttachmentTemplate'],
-      ...['deleteAttachmentTemplate', 'importAttachmentTemplate', 'listAttachmentTemplateVersions'],
-      ...['getAttachmentTemplateVersion', 'restoreAttachmentTemplateVersion', 'restoreAttachmentTemplate'],
-      ...['publishAttachmentTemplate', 'listBlocks', 'createBlock', 'getBlock', 'updateBlock', 'deleteBlock'],
-      ...['importBlock', 'listBlockVersions', 'getBlockVersion', 'restoreBlockVersion', 'restoreBlock', 'publishBlock'],
-      ...['blockUsage', 'blockImpact', 'previewUnsavedTemplate', 'previewUnsavedAttachmentTemplate'],
-      ...['previewUnsavedBlock', 'makePreviewLink', 'makeDocumentPreviewLink', 'showTemplate', 'previewTemplate'],
-      ...['previewAttachmentTemplate', 'previewAttachmentTemplateWith', 'sendTestEmail', 'testTemplate'],
-    ],
+    'a file becomes a draft on the page of templates; programs import and publish in one call',
+    ['importTemplate', 'importAttachmentTemplate', 'importBlock'],
   ],
+  ['the page of a template shows what is written, and the log of one email what was sent', ['showTemplate']],
+  ['the page of a template reads the document by GET', ['previewAttachmentTemplateWith']],
   [
     'the page /account registers people and follows the links of mails',
     [

@@ -148,6 +148,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await frame(page).getByText('Hello Ada').waitFor();
       t.ok(await page.evaluate('document.getElementById("page").scrollWidth <= 360'), 'nothing is cut off on a phone');
       await page.setViewportSize(WIDE);
+      await page.getByRole('link', { name: 'JSON' }).click();
       await page.getByRole('radio', { name: 'Dark' }).click();
       await page.getByRole('radio', { name: 'Text', exact: true }).click();
       await page.locator('pre', { hasText: 'Hello Ada, order' }).waitFor();
@@ -221,7 +222,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('heading', { level: 1, name: '[Test] Para Kim <b>' }).waitFor();
 
       await page.goto(url + path);
-      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       const download = page.waitForEvent('download');
       await page.getByRole('menuitem', { name: 'Export as a file' }).click();
       const file = await (await download).path();
@@ -236,12 +237,12 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
         buffer: Buffer.from('<html>'),
       });
       await page.getByText(/bad\.json is not JSON/).waitFor();
-      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Copy…' }).click();
       await page.getByLabel('Slug of the copy').fill('note-two');
       await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).click();
       await page.getByRole('heading', { level: 1, name: /Note \(copy\)/ }).waitFor();
-      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Delete…' }).click();
       await page.getByRole('dialog').getByText('“note-two”').waitFor();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -313,7 +314,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
     await visit(t, { expected: /status of 400/ }, async (page) => {
       await signIn(page, `/app/templates/blocks/${String(block['id'])}?view=json`);
       await frame(page).getByText('Legal lines').waitFor();
-      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Delete…' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByText('Foot is used by With a foot (email).').waitFor();
@@ -349,7 +350,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
         t.equal(await page.getByRole('button', { name }).count(), 0, name);
       t.equal(await page.getByRole('link', { name: 'Test', exact: true }).count(), 0);
       t.equal(await editor(page).getAttribute('contenteditable'), 'false');
-      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('button', { name: 'More', exact: true }).click();
       for (const name of ['Delete…', 'Copy…', 'Rename…', 'Import a file…'])
         t.equal(await page.getByRole('menuitem', { name }).count(), 0, name);
       await page.keyboard.press('Escape');

@@ -72,7 +72,7 @@ type DraftOptions = Readonly<{
 export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const { kind, teamId, canWrite, variables, setVariables, onSaved } = options;
   const [stored, setStored] = useState(options.stored);
-  // What the person has of it: the service writes some of it otherwise, such as addresses, and adds ids of variables.
+  // The service writes some of a content otherwise, such as addresses, and adds ids of variables.
   const [base, setBase] = useState(() => contentOf(kind, options.stored));
   const [history, act] = useReducer(step, options.stored, (first) => begin(contentOf(kind, first)));
   const [selected, select] = useState<string>();
