@@ -20,16 +20,18 @@ const look = EditorView.theme({
     color: 'var(--soft)',
     padding: '2px 8px',
   },
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '""' },
 });
 
 const JsonDifference = ({ before, after }: Readonly<{ before: Content; after: Content }>) => {
   const place = useRef<HTMLDivElement>(null);
+  const [was, is] = [textOf(before), textOf(after)];
   useEffect(() => {
     if (place.current === null) return undefined;
     const view = new EditorView({
       parent: place.current,
       state: EditorState.create({
-        doc: textOf(after),
+        doc: is,
         extensions: [
           EditorView.cspNonce.of(pageNonce()),
           lineNumbers(),
@@ -41,7 +43,7 @@ const JsonDifference = ({ before, after }: Readonly<{ before: Content; after: Co
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': 'Difference as JSON', tabindex: '0' }),
           unifiedMergeView({
-            original: textOf(before),
+            original: was,
             mergeControls: false,
             collapseUnchanged: { margin: 2, minSize: 4 },
             diffConfig: { scanLimit: 2_000, timeout: 1_000 },
@@ -50,7 +52,7 @@ const JsonDifference = ({ before, after }: Readonly<{ before: Content; after: Co
       }),
     });
     return () => view.destroy();
-  }, [before, after]);
+  }, [was, is]);
   return <div ref={place} className={styles['merge']} />;
 };
 

@@ -129,7 +129,7 @@ const VersionsView = ({ draft }: ViewProps) => {
           <Differences of={differencesOf(wholeOf(kind, left.content), wholeOf(kind, right.content))} />
         ) : (
           <Suspense fallback={<Loading label="Comparing" />}>
-            <JsonDifference before={left.content} after={right.content} />
+            <JsonDifference before={wholeOf(kind, left.content)} after={wholeOf(kind, right.content)} />
           </Suspense>
         )}
       </section>
