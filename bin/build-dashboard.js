@@ -43,7 +43,7 @@ const hashOf = () => {
   const hash = createHash('sha256');
   const files = globSync(['src/**/*', 'index.html', 'package.json', 'tsconfig.json'], { cwd: sources }).sort();
   // The editor of templates has their schemas, and a new template may begin with a sample.
-  const others = globSync(['schemas/*.json', 'samples/{emails,attachments}/*.json'], { cwd: root }).sort();
+  const others = globSync(['schemas/*.json', 'samples/{emails,attachments,blocks}/*.json'], { cwd: root }).sort();
   for (const file of [
     ...files.map((name) => join(sources, name)),
     ...others.map((name) => join(root, name)),

@@ -70,7 +70,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('link', { name: 'Documents' }).click();
       await page.getByRole('row', { name: /Invoice invoice published PDF, workbook/ }).waitFor();
       await page.getByRole('link', { name: 'Blocks', exact: true }).click();
-      await page.getByRole('heading', { name: 'No blocks yet' }).waitFor();
+      await page.getByRole('row', { name: /letter.*layout/ }).waitFor();
 
       await page.getByRole('navigation', { name: 'Kinds' }).getByRole('link', { name: 'Emails' }).click();
       await page.getByRole('link', { name: 'New email template' }).click();
@@ -115,6 +115,7 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       // A text that is no JSON stays, also while another view is shown.
       await typeJson(page, `${textOf(NOTE).slice(0, -1)},`);
       await page.locator('.cm-lintRange-error').first().waitFor();
+      await page.getByRole('status').getByText('This is no JSON yet').waitFor();
       await page.getByRole('link', { name: 'Variables' }).click();
       await page.getByLabel('Sample of name').waitFor();
       await page.getByRole('link', { name: 'JSON' }).click();

@@ -1,5 +1,5 @@
 /** The template as JSON: completion and explanations from its schema, and each fault at its line. */
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/controls';
 import { isEqual, type Content } from './content';
 import { type CodeEditor, openCodeEditor } from './code';
@@ -21,6 +21,7 @@ const JsonView = ({ draft, jump, typed }: ViewProps) => {
   const { kind, content, change, canWrite, faults, selected } = draft;
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor>(undefined);
+  const [isBroken, setIsBroken] = useState(typed.current !== undefined);
   const now = useRef({ content, change });
   now.current = { content, change };
 
@@ -34,6 +35,7 @@ const JsonView = ({ draft, jump, typed }: ViewProps) => {
       onText: (text) => {
         const next = contentIn(text);
         typed.current = next === undefined ? text : undefined;
+        setIsBroken(next === undefined);
         if (next !== undefined) now.current.change(next, { label: 'JSON', group: 'json' });
       },
     });
@@ -75,7 +77,9 @@ const JsonView = ({ draft, jump, typed }: ViewProps) => {
         <Button isSmall onPress={() => editor.current?.fold(false)}>
           Unfold
         </Button>
-        <span className={styles['hint']}>Ctrl+Space completes</span>
+        <span className={isBroken ? styles['broken'] : styles['hint']} role="status">
+          {isBroken ? 'This is no JSON yet: the preview and a save have what was there before' : 'Ctrl+Space completes'}
+        </span>
       </div>
       <div ref={place} className={styles['code']} />
     </div>

@@ -6,12 +6,13 @@ import type { Content, Kind } from './content';
 type Load = () => Promise<unknown>;
 
 const mails = import.meta.glob('../../../samples/emails/*.json', { query: '?raw', import: 'default' });
+const blocks = import.meta.glob('../../../samples/blocks/*.json', { query: '?raw', import: 'default' });
 const documents = import.meta.glob('../../../samples/attachments/*.json', { query: '?raw', import: 'default' });
 
 const samples: Readonly<Record<Kind, Readonly<Record<string, Load>>>> = {
   email: mails,
   attachment: documents,
-  block: {},
+  block: blocks,
 };
 
 const EMPTY = '';
