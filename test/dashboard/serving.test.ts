@@ -16,6 +16,10 @@ const FIRST_LOAD_BYTES_MAX = 180 * 1024;
 
 const CHARTS_BYTES_MAX = 25 * 1024;
 
+/** The view of a template as JSON; the schema of its kind comes apart. */
+const JSON_BYTES_MAX = 122 * 1024;
+const SCHEMA_BYTES_MAX = 10 * 1024;
+
 type Built = Readonly<{
   hash: string;
   first: readonly string[];
@@ -153,6 +157,19 @@ void t.test('the first load keeps to its budget', (t) => {
 void t.test('charts keep to theirs', (t) => {
   const bytes = bytesOf([scriptOf(t, 'chart')], new Set(built.first));
   t.ok(bytes <= CHARTS_BYTES_MAX, `${bytes} of ${CHARTS_BYTES_MAX} bytes`);
+  t.end();
+});
+
+void t.test('the JSON of templates keeps to its own', (t) => {
+  const page = new Set([...built.first, scriptOf(t, 'templates')]);
+  for (const name of page) for (const needed of built.files[name]!.needs) page.add(needed);
+  const bytes = bytesOf([scriptOf(t, 'json')], page);
+  t.comment(`JSON of templates: ${bytes} bytes of brotli`);
+  t.ok(bytes <= JSON_BYTES_MAX, `${bytes} of ${JSON_BYTES_MAX} bytes`);
+  for (const kind of ['email', 'attachment', 'block']) {
+    const schema = bytesOf([scriptOf(t, `${kind}-template`)], page);
+    t.ok(schema <= SCHEMA_BYTES_MAX, `${kind}: ${schema} of ${SCHEMA_BYTES_MAX} bytes`);
+  }
   t.end();
 });
 
