@@ -129,7 +129,9 @@ export const buildServer = async (deps: HttpDeps, moreRoutes: (app: App) => void
   const { answered } = deps;
   if (answered !== undefined)
     app.addHook('onResponse', (request, reply, done) => {
-      answered(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1_000);
+      // A stream of live events is open as long as its page.
+      if (!String(reply.getHeader('content-type')).startsWith('text/event-stream'))
+        answered(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1_000);
       done();
     });
 

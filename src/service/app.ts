@@ -251,7 +251,11 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   });
   let accepting = true;
   const parts = { ...engine, ...resources, runners, health: health.of(() => accepting) };
-  const measuring = metrics.watch({ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs });
+  const live = openLive(parts);
+  const measuring = metrics.watch({
+    ...{ ...parts, ...workers, version, disk: diskOf(config), leapMs: clockTrust.leapMs },
+    liveStreams: live.streams,
+  });
   const processes = await openProcesses(config, engine);
   const system = openSystemView({
     ...parts,
@@ -273,7 +277,6 @@ export const startApp = async (config: Config, options: AppOptions = {}): Promis
   if (isServing) await serving.whenSeen;
   afterStart(config, engine, runners, cutOff.signal);
 
-  const live = openLive(parts);
   const requestLog = calls?.log ?? noCallLog;
   const served = httpDeps(config, { ...parts, writes, recorder, audit, live, system: system.read, requestLog });
   const server = await buildServer(served);

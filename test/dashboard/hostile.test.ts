@@ -97,7 +97,7 @@ void t.test('texts of strangers, and roles', { skip: withoutChromium }, async (t
       make(
         'POST',
         '/api/v1/webhook-subscriptions',
-        { url: `https://hooks.example/?${encodeURI(text)}`, description: text, eventTypes: ['email.sent'] },
+        { url: `https://hooks.example/?${encodeURI(text)}`, description: text, events: ['email.sent'] },
         'webhooks',
       ),
       make('POST', '/api/domains', { domain: `x${n}.example` }, 'domains'),
@@ -113,7 +113,7 @@ void t.test('texts of strangers, and roles', { skip: withoutChromium }, async (t
     const somebody = await signedIn(app.engine, { email: `m${n}@example.com`, name: text });
     await addMember(app.engine, teamId, somebody.userId, 'member');
   }
-  t.ok(taken > 4 * corpus.length, `${taken} things have a hostile text`);
+  t.ok(taken > 8 * corpus.length, `${taken} things have a hostile text`);
   await make('PATCH', `/api/teams/${teamId}`, { name: corpus[3], company: { city: corpus[1], name: corpus[0] } });
   await app.whenCaughtUp();
   const email = assertDefined(
@@ -140,7 +140,7 @@ void t.test('texts of strangers, and roles', { skip: withoutChromium }, async (t
       await open(page, '/members');
       await settled(page);
       await picture(page, 'hostile-members');
-      // What an act says names the thing.
+      // The sentence after an act names the thing.
       await open(page, '/suppressions');
       await page.getByRole('button', { name: /^Remove: a\+0@/ }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();

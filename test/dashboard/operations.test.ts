@@ -2,8 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import t from 'tap';
+import { emailStatuses, recipientStatuses } from '../../src/domain/email/status.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -43,6 +44,16 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
 ];
 
 type Description = Readonly<{ paths: Readonly<Record<string, Readonly<Record<string, { operationId?: string }>>>> }>;
+
+void t.test('the search box knows the statuses of the service', async (t) => {
+  const { statuses, faultOf } = (await import(
+    pathToFileURL(join(root, 'dashboard/src/pages/emails/search.ts')).href
+  )) as Readonly<{ statuses: readonly string[]; faultOf: (search: object) => string | undefined }>;
+  t.same(statuses, emailStatuses);
+  for (const copy of recipientStatuses) t.equal(faultOf({ copy }), undefined, copy);
+  t.match(faultOf({ copy: 'lost' }), /takes one of/);
+  t.equal(String(faultOf({ copy: 'lost' })).split(',').length, recipientStatuses.length);
+});
 
 void t.test('every operation has a page or a line of exemption', async (t) => {
   // Settings of tests are no settings of a service.

@@ -65,6 +65,7 @@ await t.test('Figures tell what became of emails, how long each step took, and h
     ['sealpost_work_in_flight_max', 1, 'processor="deliver-email"'],
     ['sealpost_log_head_position', 3],
     ['sealpost_projection_position', 3, 'projection="emails"'],
+    ['sealpost_live_streams', 0],
     ['sealpost_ready', 1],
     ['sealpost_disk_free_bytes', 1],
     ['sealpost_info', 1],

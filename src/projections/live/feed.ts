@@ -61,6 +61,8 @@ export type LiveFeed = Readonly<{
    * stops.
    */
   open: (request: LiveRequest) => Promise<'opened' | 'full-person' | 'full' | 'stopping'>;
+  /** How many streams are open. */
+  streams: () => number;
   /** To be called when an outlet is ready again. */
   wake: () => void;
   /** Ends all streams, and opens no others. */
@@ -209,6 +211,7 @@ export const openLiveFeed = (deps: Deps): LiveFeed => {
       bell.ring();
       return 'opened';
     },
+    streams: () => streams.size,
     wake: bell.ring,
     close: () => {
       isClosed = true;

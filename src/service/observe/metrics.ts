@@ -82,6 +82,8 @@ type FigureDeps = Readonly<{
   limiterMode: (() => 'shared' | 'per-process') | undefined;
   lastSealMs: () => number | undefined;
   leapMs: () => number;
+  /** Streams of live events that are open. */
+  liveStreams: () => number;
 }>;
 
 /** The parts of a running service that figures are read from. */
@@ -299,7 +301,10 @@ const declareRelays = ({ meter, relayStates }: FigureDeps): void => {
 };
 
 const declareHealth = (deps: FigureDeps): void => {
-  const { meter, health, clock, disk, version } = deps;
+  const { meter, health, clock, disk, version, liveStreams } = deps;
+  meter.gauge({ name: 'sealpost_live_streams', help: 'Streams of live events that are open in this process.' }, () => [
+    { value: liveStreams() },
+  ]);
   const known = () =>
     readinessOf({ accepting: health.accepting(), workers: health.workers(), log: health.log(), noted: health.noted() });
   meter.gauge(

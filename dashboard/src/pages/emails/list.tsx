@@ -7,6 +7,7 @@ import { serviceUrl } from '../../api/values';
 import { Button, ButtonLink } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { Fault, Loading, State } from '../../ui/states';
+import tabStyles from '../../ui/tabs.module.css';
 import { useTitle } from '../../ui/title';
 import styles from './list.module.css';
 import { type EmailCounts, useEmails } from './live';
@@ -99,7 +100,7 @@ const StatusTabs = ({ search, counts, isLive }: StatusTabsProps) => {
   const chosen = search.status ?? '';
   return (
     <div className={styles['bar']}>
-      <nav className={styles['tabs']} aria-label="Emails by status">
+      <nav className={cx(tabStyles['list'], styles['tabs'])} aria-label="Emails by status">
         {tabs.map(({ name, statuses }) => {
           const status = statuses.join(',');
           const { status: _status, ...others } = search;
@@ -109,12 +110,12 @@ const StatusTabs = ({ search, counts, isLive }: StatusTabsProps) => {
             <AriaLink
               key={name}
               href={`/emails${queryText(to)}`}
-              className={cx(styles['tab'], count?.total === 0 && styles['none'])}
+              className={cx(tabStyles['tab'])}
               {...(chosen === status ? { 'aria-current': 'page' } : {})}
             >
               {name}
               {count === undefined ? null : (
-                <span className={styles['count']}>
+                <span className={tabStyles['count']}>
                   {count.total.toLocaleString()}
                   {count.isLowerBound ? '+' : ''}
                 </span>
