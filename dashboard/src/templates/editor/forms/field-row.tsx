@@ -265,7 +265,26 @@ export const FieldRow = ({ field, base }: RowProps) => {
   );
 };
 
+/** Kinds whose values are lists or objects. */
+const structuredKinds: ReadonlySet<Kind> = new Set<Kind>([
+  ...([
+    'rows',
+    'columns',
+    'series',
+    'timelineItems',
+    'rules',
+    'widths',
+    'groupOrder',
+    'linkSchemes',
+    'format',
+  ] as const),
+  ...(['outputs', 'includedVariables'] as const),
+]);
+
 const controlOf = (kind: Kind, props: PlacedProps): ReactNode => {
+  // A value of another form is shown as it is.
+  if (typeof props.value === 'object' && props.value !== null && !structuredKinds.has(kind))
+    return <JsonControl {...props} />;
   if (kind === 'share') return <MeasureControl {...props} />;
   if (kind === 'slug' || kind === 'includedVersion' || kind === 'includedVariables') return <JsonControl {...props} />;
   return controls[kind](props);
