@@ -174,7 +174,7 @@ const Navigation = ({ teams, team, who, me }: NavigationProps) => (
             );
           })}
       <ul className={styles['outside']}>
-        {me.operator ? (
+        {me.operator && team !== undefined ? (
           <NavItem href="/system" icon={<PulseIcon />}>
             System
           </NavItem>
