@@ -53,6 +53,8 @@ let addresses = 0;
 type Visit = Readonly<{
   viewport?: Readonly<{ width: number; height: number }>;
   colorScheme?: 'light' | 'dark';
+  /** The language of the browser. */
+  locale?: string;
   expected?: RegExp;
   /** The origin of the pages, if not that of the service. */
   base?: string;
@@ -83,9 +85,9 @@ export const openDashboard = async (t: Test, options: Options = {}): Promise<Das
     app,
     url,
     browser,
-    visit: async (t, { viewport = WIDE, colorScheme = 'light', expected, base = url }, walk) => {
+    visit: async (t, { viewport = WIDE, colorScheme = 'light', locale = 'en-GB', expected, base = url }, walk) => {
       const context = await browser.newContext({
-        ...{ viewport, colorScheme, locale: 'en-GB', timezoneId: 'UTC' },
+        ...{ viewport, colorScheme, locale, timezoneId: 'UTC' },
         // Attempts to sign in are counted by address.
         extraHTTPHeaders: { 'x-forwarded-for': `198.51.100.${(addresses += 1)}` },
       });

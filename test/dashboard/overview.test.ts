@@ -341,6 +341,24 @@ void t.test('the start page', { skip: withoutChromium }, async (t) => {
     });
   });
 
+  await t.test('a browser in another language shows the pages', async (t) => {
+    for (const locale of ['de-DE', 'ar-EG', 'ja'])
+      await visit(t, { locale }, async (page) => {
+        await signIn(page, '/app?tag=order');
+        await page.getByText('Emails with the tag order').waitFor();
+        await page
+          .getByRole('figure')
+          .first()
+          .getByRole('button', { name: /^Table/ })
+          .click();
+        await page.getByRole('link', { name: 'Emails', exact: true }).first().click();
+        await page.getByRole('grid', { name: 'Emails' }).getByRole('row').nth(1).waitFor();
+        await page.getByRole('button', { name: /^Account of/ }).click();
+        await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+        t.equal(await page.evaluate('document.dir'), '', 'it reads from left to right');
+      });
+  });
+
   await t.test('a team of its own has figures and steps of its own', async (t) => {
     const { body } = await app.call<{ accessToken: string }>('POST', '/api/auth/login', {
       email: OWNER.email,
