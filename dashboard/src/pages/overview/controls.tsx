@@ -5,7 +5,7 @@ import { Link as AriaLink } from 'react-aria-components';
 import { Button } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { pagePath } from '../../ui/links';
-import type { Ranking, Rankings } from './data';
+import type { Ranked, Ranking, Rankings } from './data';
 import styles from './overview.module.css';
 import { type Asked, lastDaysChoices, type OverviewSearch, withDays, withFilter } from './period';
 
@@ -128,7 +128,7 @@ const FilterChoice = ({ search, rankings }: Pick<Props, 'search' | 'rankings'>) 
             <optgroup key={name} label={label}>
               {rows.map((row) => (
                 <option key={row.id} value={`${name}:${row.id}`}>
-                  {row.name ?? row.id}
+                  {row.name}
                 </option>
               ))}
             </optgroup>
@@ -140,8 +140,5 @@ const FilterChoice = ({ search, rankings }: Pick<Props, 'search' | 'rankings'>) 
 };
 
 /** The names of these days, with the one of the address, which may be none of them. */
-const withChosen = (
-  rows: Ranking['rows'] = [],
-  chosen: string | undefined,
-): readonly Readonly<{ id: string; name: string | null }>[] =>
-  chosen === undefined || rows.some(({ id }) => id === chosen) ? rows : [{ id: chosen, name: null }, ...rows];
+const withChosen = (rows: Ranking['rows'] = [], chosen: string | undefined): readonly Pick<Ranked, 'id' | 'name'>[] =>
+  chosen === undefined || rows.some(({ id }) => id === chosen) ? rows : [{ id: chosen, name: chosen }, ...rows];

@@ -42,8 +42,8 @@ export type Metric = keyof Totals;
 export type Point = GetAnalyticsTimeSeriesResponse['data'][number];
 export type Failure = GetDashboardSummaryResponse['recentFailures'][number];
 
-/** One line of a list by template, tag or domain. `name` null: a template that was deleted. */
-export type Ranked = Readonly<{ id: string; name: string | null; totals: Totals; rates: Rates }>;
+/** One line of a list by template, tag or domain. */
+export type Ranked = Readonly<{ id: string; name: string; totals: Totals; rates: Rates }>;
 export type Ranking = Readonly<{ rows: readonly Ranked[]; others: Totals | null; count: number }>;
 export type Rankings = Readonly<Record<'templates' | 'tags' | 'domains', Ranking>>;
 
@@ -111,7 +111,7 @@ export const useRankings = (teamId: string, { range, days }: Asked) =>
       return {
         templates: rankingOf(templates, ({ templateId, emailTemplateName }) => [
           templateId,
-          withoutTemplate[templateId] ?? emailTemplateName,
+          withoutTemplate[templateId] ?? emailTemplateName ?? `Deleted (${templateId.slice(0, 8)}…)`,
         ]),
         tags: rankingOf(tags, ({ tag }) => [tag, tag]),
         domains: rankingOf(domains, ({ domain }) => [domain, domain]),
@@ -133,7 +133,7 @@ type Listed<Row> = Readonly<{
 
 const rankingOf = <Row>(
   { data, other, meta }: Listed<Row>,
-  named: (row: Row) => readonly [id: string, name: string | null],
+  named: (row: Row) => readonly [id: string, name: string],
 ): Ranking => ({
   rows: data.map((row) => {
     const [id, name] = named(row);
@@ -149,7 +149,9 @@ export const useQueue = (teamId: string, isLive: boolean) =>
     staleTime: STALE_MS,
     // Age and rate change without an event as long as something waits or has left lately.
     refetchInterval: ({ state: { data } }) =>
-      isLive && data?.depth === 0 && data.ratePerMinute === 0 && data.deferred === 0 ? false : QUEUE_EVERY_MS,
+      isLive && data?.depth === 0 && data.ratePerMinute === 0 && data.deferred === 0
+        ? FIGURES_EVERY_MS
+        : QUEUE_EVERY_MS,
     queryFn: ({ signal }) => queueStats({}, { teamId, signal }),
   });
 

@@ -304,7 +304,7 @@ const RankingTable = ({ list, filter, title, one, none, ranking, search, range }
               id: row.id,
               cells: [
                 <TextLink key="name" href={pagePath('/', withFilter(search, { [filter]: row.id }))}>
-                  <bdi>{nameOf(row)}</bdi>
+                  <bdi>{row.name}</bdi>
                 </TextLink>,
                 ...columns.map((column) => cellOf(row, column)),
               ],
@@ -323,8 +323,6 @@ const RankingTable = ({ list, filter, title, one, none, ranking, search, range }
     </div>
   );
 };
-
-const nameOf = ({ id, name }: Ranked): string => name ?? `Deleted (${id.slice(0, 8)}…)`;
 
 type Column = ReturnType<typeof columnsOf>[number];
 

@@ -76,7 +76,10 @@ const QueuePart = ({ teamId, isLive }: Readonly<{ teamId: string; isLive: boolea
         )}
       </h2>
       {queue.data !== undefined ? (
-        <QueueSection queue={queue.data} />
+        <>
+          {queue.error === null ? null : <NotAnew fault={queue.error} />}
+          <QueueSection queue={queue.data} />
+        </>
       ) : queue.error === null ? (
         <Loading label="Loading the queue" />
       ) : (
@@ -106,6 +109,11 @@ const FiguresPart = ({ teamId, search, asked }: FiguresPartProps) =>
     <Found teamId={teamId} search={search} asked={asked} />
   );
 
+/** Older figures stay in sight while they cannot be read again. */
+const NotAnew = ({ fault }: Readonly<{ fault: Error }>) => (
+  <Notice kind="fault">These were read earlier, and could not be read again: {fault.message}</Notice>
+);
+
 /** The figures of days and a filter without a fault. */
 const Found = ({ teamId, search, asked }: Readonly<{ teamId: string; search: OverviewSearch; asked: Asked }>) => {
   const figures = useFigures(teamId, asked);
@@ -120,7 +128,10 @@ const Found = ({ teamId, search, asked }: Readonly<{ teamId: string; search: Ove
         ) : figures.data === undefined ? (
           <Loading label="Loading the figures" />
         ) : (
-          <FiguresSection figures={figures.data} rankings={rankings.data} isOld={figures.isPlaceholderData} />
+          <>
+            {figures.error === null ? null : <NotAnew fault={figures.error} />}
+            <FiguresSection figures={figures.data} rankings={rankings.data} isOld={figures.isPlaceholderData} />
+          </>
         )}
       </section>
       <section className={styles['section']} aria-labelledby="names">
@@ -130,7 +141,10 @@ const Found = ({ teamId, search, asked }: Readonly<{ teamId: string; search: Ove
             These lists take at most {LIST_DAYS_MAX} days. Choose fewer days to see them.
           </p>
         ) : rankings.data !== undefined ? (
-          <RankingTables rankings={rankings.data} search={search} range={asked.range} />
+          <>
+            {rankings.error === null ? null : <NotAnew fault={rankings.error} />}
+            <RankingTables rankings={rankings.data} search={search} range={asked.range} />
+          </>
         ) : rankings.error === null ? (
           <Loading label="Loading the lists" />
         ) : (
