@@ -88,6 +88,7 @@ void t.test('a file that is no table is refused with its line', (t) => {
     ['email\0name', /no text/],
     [`${'a,'.repeat(600)}\n${'1,'.repeat(600)}`, /601 columns/],
     [`email\n${'a@example.com\n'.repeat(100_001)}`, /100,001 rows/],
+    ['a@example.com\n'.repeat(400_000), /400,000 rows/],
   ] as const) {
     const fault = faultOf(text);
     t.ok(fault instanceof CsvFault, JSON.stringify(text.slice(0, 40)));

@@ -45,7 +45,7 @@ export const readTable = (bytes: Uint8Array, reading: Reading = {}): Table => {
   if (first === undefined) throw new CsvFault('is empty');
   const hasHead = reading.hasHead ?? !first.cells.some(looksLikeAddress);
   const rows = hasHead ? all.slice(1) : all;
-  const columns = hasHead ? first.cells.length : Math.max(...rows.map(({ cells }) => cells.length));
+  const columns = hasHead ? first.cells.length : rows.reduce((most, { cells }) => Math.max(most, cells.length), 0);
   if (columns > COLUMNS_MAX) throw new CsvFault(`has ${columns} columns; at most ${COLUMNS_MAX} are read`);
   if (rows.length === 0) throw new CsvFault('has no rows below the names of its columns');
   if (rows.length > ROWS_MAX)
