@@ -72,7 +72,13 @@ const Found = ({ search, onClear }: Readonly<{ search: EmailSearch; onClear: () 
         ) : emails.rows === undefined ? (
           <Loading label="Loading emails" />
         ) : emails.rows.length > 0 ? (
-          <EmailTable emails={emails} rows={emails.rows} search={search} />
+          <EmailTable
+            rows={emails.rows}
+            hasMore={emails.hasMore}
+            isLoadingMore={emails.isLoadingMore}
+            loadMore={emails.loadMore}
+            search={search}
+          />
         ) : isFiltered ? (
           <State title="No email matches" act={<Button onPress={onClear}>Clear the filters</Button>}>
             <p>An archived email is found by status, template and time only.</p>

@@ -88,16 +88,18 @@ export const useEmails = (teamId: string, query: Query): Emails => {
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data), [pages.data]);
   const fresh = useMemo(() => freshOf(rows, newest), [rows, newest]);
   // A whole page of new emails may hide more of them.
+  const { hasNextPage, isFetching, fetchNextPage } = pages;
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
   const isFreshLowerBound = fresh.length >= PAGE_ROWS && (!isLive || fresh.length >= FRESH_MAX || hasFilters(query));
   return {
     rows,
     fault: pages.error,
     retry: () => void pages.refetch(),
-    hasMore: pages.hasNextPage,
+    hasMore: hasNextPage,
     isLoadingMore: pages.isFetchingNextPage,
-    loadMore: () => {
-      if (pages.hasNextPage && !pages.isFetching) void pages.fetchNextPage();
-    },
+    loadMore,
     fresh: fresh.length,
     isFreshLowerBound,
     showFresh: () => {

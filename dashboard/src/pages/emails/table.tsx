@@ -1,5 +1,5 @@
 /** The rows of the list of emails: a table on wide screens, cards on phones. Only rows in sight are in the page. */
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import {
   Cell,
   Collection,
@@ -23,14 +23,16 @@ import type { Email, Emails } from './live';
 import type { EmailSearch } from './search';
 import styles from './table.module.css';
 
-type EmailTableProps = Readonly<{ emails: Emails; rows: readonly Email[]; search: EmailSearch }>;
+type EmailTableProps = Pick<Emails, 'hasMore' | 'isLoadingMore' | 'loadMore'> &
+  Readonly<{ rows: readonly Email[]; search: EmailSearch }>;
 
 const layouts = {
   wide: { rowHeight: 40, headingHeight: 32, loaderHeight: 44 },
   phone: { rowHeight: 76, headingHeight: 1, loaderHeight: 52 },
 } as const;
 
-export const EmailTable = ({ emails, rows, search }: EmailTableProps) => {
+/** A message of the stream that changes no row does not make the table anew, which is the most work of the page. */
+export const EmailTable = memo(({ rows, hasMore, isLoadingMore, loadMore, search }: EmailTableProps) => {
   const isPhone = useIsPhone();
   // Another filter is another list: it begins at its top.
   const list = useMemo(() => JSON.stringify(search), [search]);
@@ -68,8 +70,8 @@ export const EmailTable = ({ emails, rows, search }: EmailTableProps) => {
         )}
         <TableBody>
           <Collection items={rows}>{(email) => (isPhone ? cardOf(email) : rowOf(email))}</Collection>
-          {emails.hasMore ? (
-            <TableLoadMoreItem onLoadMore={emails.loadMore} isLoading={emails.isLoadingMore}>
+          {hasMore ? (
+            <TableLoadMoreItem onLoadMore={loadMore} isLoading={isLoadingMore}>
               <div className={styles['more']}>
                 <Spinner label="Loading more emails" />
               </div>
@@ -79,7 +81,7 @@ export const EmailTable = ({ emails, rows, search }: EmailTableProps) => {
       </Table>
     </Virtualizer>
   );
-};
+});
 
 const rowOf = (email: Email) => (
   <Row id={email.id} href={emailPath(email.id)} textValue={textOf(email)} className={cx(styles['row'])}>
