@@ -5,14 +5,11 @@
 import { join } from 'node:path';
 import { openSqliteReadModels } from '../src/adapters/read-models/sqlite.js';
 import { defaultLimits } from '../src/domain/core/limits.js';
-import type { Recorded } from '../src/domain/events.js';
-import type { ReadModels } from '../src/domain/ports/read-models.js';
 import type { Queries } from '../src/projections/query-types.js';
 import type { EmailFilter } from '../src/projections/email/emails.js';
-import { emailsProjection } from '../src/projections/bulk/emails.js';
 import { makeQueries } from '../src/projections/queries.js';
-import { openUnitOfWork } from '../src/projections/core/unit-of-work.js';
-import { lifeOf, teamA } from './support/email-life.js';
+import { fillDocuments } from './support/email-documents.js';
+import { teamA } from './support/email-life.js';
 import { percentile } from './support/load.js';
 import { machineWithDisk } from './support/machine.js';
 import { seeded } from './support/pairs.js';
@@ -22,7 +19,6 @@ import { DAY_MS } from '../src/domain/core/time.js';
 import { memoryKeys } from '../test/support/memory-ports.js';
 
 const EMAILS_IN_LIST = 1_000_000;
-const BATCH = 5_000;
 const DAYS = 30;
 const START_MS = Date.parse('2026-10-22T00:00:00Z');
 const SEED = 4;
@@ -34,51 +30,6 @@ const WARM_UP = 25;
 const CALLS = 200;
 const WALKED_PAGES = 9_000;
 const PAGE_SIZE = 100;
-
-/**
- * The documents as the projection makes them of made-up events, written as a rebuild writes them. Answers how many are
- * of team A.
- */
-const fillDocuments = async (readModels: ReadModels): Promise<number> => {
-  const projection = emailsProjection({
-    retentionMs: defaultLimits.retentionDays * DAY_MS,
-    archiveMs: defaultLimits.archiveDays * DAY_MS,
-  });
-  await readModels.projection(projection.name, projection.collections);
-  const rebuild = await readModels.rebuild(projection.name);
-  const random = seeded(SEED);
-  const work = openUnitOfWork(projection, rebuild.store);
-  let checkpoint = await rebuild.store.checkpoint();
-  let position = 0;
-  let ofTeamA = 0;
-  for (let first = 0; first < EMAILS_IN_LIST; first += BATCH) {
-    const recorded: Recorded[] = [];
-    for (let n = first; n < first + BATCH; n += 1) {
-      const { stream, events, cause } = lifeOf({
-        n,
-        atMs: START_MS + Math.floor((n / EMAILS_IN_LIST) * DAYS * DAY_MS),
-        random,
-        allDelivered: false,
-      });
-      if (cause.teamId === teamA) ofTeamA += 1;
-      events.forEach((event, revision) => {
-        position += 1;
-        recorded.push({
-          event,
-          stream,
-          revision,
-          position,
-          hash: '',
-          metadata: { ...cause, eventId: `${n}-${revision}`, occurredAt: cause.at },
-        });
-      });
-    }
-    await work.fold(recorded);
-    checkpoint = await work.write(checkpoint, position);
-  }
-  await rebuild.commit();
-  return ofTeamA;
-};
 
 type Ask = (n: number) => Promise<Readonly<{ data: readonly unknown[] }>>;
 
@@ -293,7 +244,14 @@ const figures = await withDirectory(async (directory) => {
   const readModels = openSqliteReadModels({ file: join(directory, 'documents.db') });
   try {
     console.log(`writing ${EMAILS_IN_LIST} documents …`);
-    const emails = await fillDocuments(readModels);
+    let emails = 0;
+    await fillDocuments(
+      readModels,
+      { emails: EMAILS_IN_LIST, startMs: START_MS, days: DAYS, seed: SEED },
+      ({ cause }) => {
+        if (cause.teamId === teamA) emails += 1;
+      },
+    );
     const clock = {
       now: () => START_MS + DAYS * DAY_MS,
       monotonic: () => START_MS,

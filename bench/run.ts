@@ -24,6 +24,8 @@ const benchmarks = {
   'event-store': 'appending to and reading from EventStoreDB, against the bare client library (some 30 seconds)',
   bulk: 'bulk sends of 1,000: the call, the last mail, CPU beside single sends, a document for each (some 5 minutes)',
   lists: 'lists and searches over a million emails (some 6 minutes)',
+  dashboard:
+    'the dashboard in Chromium over a million emails: rows, filters, tabs, a minute of live events (some 5 minutes)',
   bus: 'pointers over NATS, against the bare driver; needs SEALPOST_TEST_NATS_URL (some 3 minutes)',
   distributed:
     'an email on servers by several processes, against a program that makes the same calls; lag, revoked keys; needs servers (some 20 minutes)',
