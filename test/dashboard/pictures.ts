@@ -77,7 +77,7 @@ void t.test('pictures of every page', async (t) => {
     }),
     ...things,
     ...FORMS,
-    ...(template === undefined ? [] : [`/templates/${template}`]),
+    ...(template === undefined ? [] : [`/templates/emails/${template}`]),
   ];
   for (const colorScheme of ['light', 'dark'] as const)
     await t.test(colorScheme, async (t) => {

@@ -172,7 +172,7 @@ const webhookInWords = ({ details }: Entry): Words => {
   const next = text(details['nextRetryAt']);
   return {
     title: `Webhook ${name}`,
-    text: next === undefined ? answer : `${answer}. Next attempt`,
+    text: next === undefined ? answer : `${answer.replace(/\.$/, '')}. Next attempt`,
     ...(next === undefined ? {} : { at: next }),
     tone: isDone || (typeof code === 'number' && code < 300) ? 'still' : 'warn',
   };
