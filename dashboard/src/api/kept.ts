@@ -1,13 +1,14 @@
-/** Files that pages keep in the browser until they are sent. */
+/** Files and unsaved templates that pages keep in the browser until they are sent or saved. */
 import { keptName } from './values';
 
-/** The name of their store (IndexedDB). */
+/** The names of their stores (IndexedDB). */
 export const KEPT_FILES = keptName('files');
+export const KEPT_TEMPLATES = keptName('templates');
 
 /** Removes them, when somebody signs out. */
 export const forgetFiles = (): void => {
   try {
-    indexedDB.deleteDatabase(KEPT_FILES);
+    for (const store of [KEPT_FILES, KEPT_TEMPLATES]) indexedDB.deleteDatabase(store);
   } catch {
     // A browser that keeps nothing has nothing to forget.
   }

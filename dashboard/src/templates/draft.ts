@@ -20,6 +20,8 @@ export type Draft = Readonly<{
   kind: Kind;
   /** As the service has it, with its revision. */
   stored: Stored;
+  /** The content that was loaded or saved last: the acts since then are not saved. */
+  base: Content;
   /** The newest valid JSON. */
   content: Content;
   /** One act of the person. */
@@ -64,6 +66,8 @@ type DraftOptions = Readonly<{
   canWrite: boolean;
   variables: SampleData;
   setVariables: (next: SampleData) => void;
+  /** Changes of an earlier visit to `stored`; the first act of this one. */
+  kept: Content | undefined;
   /** Gets what the service answered to a save. */
   onSaved: (stored: Stored) => void;
 }>;
@@ -74,7 +78,10 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const [stored, setStored] = useState(options.stored);
   // The service writes some of a content otherwise, such as addresses, and adds ids of variables.
   const [base, setBase] = useState(() => contentOf(kind, options.stored));
-  const [history, act] = useReducer(step, options.stored, (first) => begin(contentOf(kind, first)));
+  const [history, act] = useReducer(step, options, ({ stored: first, kept }) => {
+    const history = begin(contentOf(kind, first));
+    return kept === undefined ? history : done(history, kept, { label: 'Changes of before' }, 0);
+  });
   const [selected, select] = useState<string>();
   const [isSaving, setIsSaving] = useState(false);
   const [refused, setRefused] = useState<ApiFault>();
@@ -121,7 +128,7 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   }, [kind, content, base, stored, teamId, onSaved]);
   const isChanged = useMemo(() => bodyOfChange(kind, content, base) !== undefined, [kind, content, base]);
   return {
-    ...{ kind, stored, content, change, selected, select, variables, setVariables },
+    ...{ kind, stored, base, content, change, selected, select, variables, setVariables },
     ...{ isChanged, isSaving, save, refused, rebase, take, settle: setStored, canWrite },
     undo: labels.undo === undefined ? undefined : () => act({ kind: 'undo' }),
     redo: labels.redo === undefined ? undefined : () => act({ kind: 'redo' }),

@@ -17,14 +17,16 @@ import { ApiFault } from '../api/client';
 import { PageHead } from '../resources/pages';
 import { usePlace } from '../resources/place';
 import { may } from '../resources/resource';
-import { ButtonLink, Notice } from '../ui/controls';
+import { ButtonLink } from '../ui/controls';
 import { cx } from '../ui/cx';
 import { Fault, Loading, State } from '../ui/states';
 import { StatusBadge } from '../ui/status';
 import { useIsPhone } from '../ui/width';
 import { Acts } from './acts';
-import { type Content, idAt, type Kind, stateOf, type Stored } from './content';
+import { bodyOfChange, type Content, contentOf, idAt, type Kind, stateOf, type Stored } from './content';
 import { type ContentFault, type Draft, useDraft } from './draft';
+import { type Kept, keptDraft, useKeeping } from './editor/kept';
+import { Back, Refused, useMeanwhile } from './editor/meanwhile';
 import { Faults } from './faults';
 import { apiOf, queryKeyOf, templatePath, wordsOf } from './kinds';
 import { Preview } from './preview';
@@ -97,7 +99,16 @@ const TemplatePage = ({ kind, id }: Readonly<{ kind: Kind; id: string }>) => {
     refetchOnReconnect: false,
     queryFn: ({ signal }) => apiOf[kind].get(id, { teamId: scope.teamId, signal }),
   });
-  if (stored.data !== undefined && !stored.isPlaceholderData) return <Editor kind={kind} first={stored.data} />;
+  const kept = useQuery({
+    queryKey: [...queryKeyOf(kind, scope.teamId, id), 'kept'],
+    staleTime: 0,
+    gcTime: 0,
+    networkMode: 'always',
+    queryFn: async () => (await keptDraft(scope.me.id, scope.teamId, id)) ?? null,
+  });
+  const { data } = stored;
+  if (data !== undefined && !stored.isPlaceholderData && kept.data !== undefined)
+    return <Editor kind={kind} newest={data} {...begunWith(kind, data, kept.data)} />;
   return (
     <>
       <PageHead title={one.charAt(0).toUpperCase() + one.slice(1)} back={{ href: path, name: many }} />
@@ -126,7 +137,19 @@ const formatsOf = ({ schema }: Content): readonly ('pdf' | 'excel')[] => {
   return Array.isArray(formats) ? (['pdf', 'excel'] as const).filter((one) => formats.includes(one)) : [];
 };
 
-const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
+/** `first`: the revision that the changes of an earlier visit are made to. */
+type Begun = Readonly<{ first: Stored; kept: Kept | undefined }>;
+
+const begunWith = (kind: Kind, newest: Stored, kept: Kept | null): Begun => {
+  const now = contentOf(kind, newest);
+  // The very changes may have been saved elsewhere.
+  if (kept === null || bodyOfChange(kind, kept.content, now) === undefined) return { first: newest, kept: undefined };
+  if (kept.revision === newest.revision) return { first: newest, kept };
+  const others = Object.fromEntries(Object.entries(newest).filter(([name]) => !Object.hasOwn(now, name)));
+  return { first: { ...others, ...kept.base, revision: kept.revision } as Stored, kept };
+};
+
+const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; newest: Stored }>) => {
   const { scope, go } = usePlace();
   const client = useQueryClient();
   const isPhone = useIsPhone();
@@ -145,7 +168,14 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
     // The lists name the state, and who saved.
     void client.invalidateQueries({ queryKey: [wordsOf[kind].path], refetchType: 'none' });
   }, [client, kind]);
-  const unchecked = useDraft({ kind, teamId: scope.teamId, stored: first, canWrite, variables, setVariables, onSaved });
+  const unchecked = useDraft({
+    ...{ kind, teamId: scope.teamId, stored: first, canWrite, variables, setVariables, onSaved },
+    kept: canWrite ? kept?.content : undefined,
+  });
+  const { teamId } = scope;
+  useKeeping(scope.me.id, teamId, unchecked);
+  const meanwhile = useMeanwhile(unchecked, teamId, first === newest ? undefined : newest);
+  const [isBack, setIsBack] = useState(kept !== undefined && canWrite);
   const { content } = unchecked;
   const [shownAs, setShownAs] = useState<ShownAs>();
   const onShownAs = useCallback<ViewProps['onShownAs']>((next) => setShownAs(() => next), []);
@@ -198,7 +228,17 @@ const Editor = ({ kind, first }: Readonly<{ kind: Kind; first: Stored }>) => {
       >
         <Acts draft={draft} faults={faults} />
       </PageHead>
-      <Refused draft={draft} />
+      <Refused draft={draft} {...meanwhile} />
+      {isBack && kept !== undefined && draft.isChanged ? (
+        <Back
+          at={kept.at}
+          onClose={() => setIsBack(false)}
+          onDiscard={() => {
+            draft.change(contentOf(kind, draft.stored), { label: 'Discard the changes' });
+            setIsBack(false);
+          }}
+        />
+      ) : null}
       <nav className={styles['views']} aria-label="Views of the template">
         {[...shownViews, ...(isPhone ? [{ id: 'preview', title: 'Preview' }] : [])].map((one) => (
           <Link
@@ -263,17 +303,3 @@ const useKeys = (draft: Draft): void => {
     return () => window.removeEventListener('keydown', pressed);
   }, []);
 };
-
-/** Why the last save was refused. Faults of fields stand in the list of faults. */
-const Refused = ({ draft: { refused } }: Readonly<{ draft: Draft }>) =>
-  refused === undefined ? null : (
-    <div className={styles['refused']}>
-      <Notice kind="fault">
-        {refused.code === 'REVISION_MISMATCH'
-          ? 'Somebody else has saved this template since you opened it. Nothing of yours was saved, and nothing is lost.'
-          : refused.errors.length > 0
-            ? 'It was not saved: the faults below have to go first.'
-            : `It was not saved: ${refused.message}`}
-      </Notice>
-    </div>
-  );

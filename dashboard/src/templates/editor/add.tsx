@@ -81,7 +81,12 @@ const useBlocks = (isWanted: boolean): readonly PaletteEntry[] => {
     () =>
       (data?.data ?? [])
         .filter(({ isLayout, publishedVersion }) => isLayout !== true && publishedVersion !== null)
-        .map(({ slug, name }) => ({ id: `include ${slug}`, title: name, hint: slug, words: 'block include shared' })),
+        .map(({ slug, name }) => ({
+          id: `include ${slug}`,
+          title: name,
+          hint: slug,
+          words: `block include shared ${slug}`,
+        })),
     [data],
   );
 };

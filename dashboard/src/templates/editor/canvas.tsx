@@ -12,6 +12,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { useDrop } from 'react-aria-components';
 import { Button, Notice, Spinner } from '../../ui/controls';
 import { cx } from '../../ui/cx';
 import { Fault, Loading, State } from '../../ui/states';
@@ -154,6 +155,8 @@ type CanvasProps = Readonly<{
   canWrite: boolean;
   /** The key of what is dragged, here or in the tree. */
   dragged: string | undefined;
+  /** False while something is dragged by keys, which drop in the tree. */
+  isTakingDrops: boolean;
   onDrag: (key: string | undefined) => void;
   onMove: (key: string, place: Place) => void;
   /** Gets the chosen node where the mail does not show it. */
@@ -184,6 +187,7 @@ const Mail = ({
   onChoose,
   canWrite,
   dragged,
+  isTakingDrops,
   onDrag,
   onMove,
   onHidden,
@@ -272,6 +276,23 @@ const Mail = ({
       box.scrollTo({ top: Math.max(0, top - box.clientHeight / 3) });
   }, [first, chosenKey, scale]);
 
+  const overlay = useRef<HTMLDivElement>(null);
+  const dropUnder = ({ x, y }: Readonly<{ x: number; y: number }>): Drop | undefined =>
+    dragged === undefined || page === undefined ? undefined : dropAt(page, outline, dragged, x / scale, y / scale);
+  const { dropProps } = useDrop({
+    ref: overlay,
+    isDisabled: !canWrite || !isTakingDrops,
+    getDropOperation: () => (dragged === undefined ? 'cancel' : 'move'),
+    onDropEnter: (at) => setDrop(dropUnder(at)),
+    onDropMove: (at) => setDrop(dropUnder(at)),
+    onDropExit: () => setDrop(undefined),
+    onDrop: (at) => {
+      const found = dropUnder(at);
+      setDrop(undefined);
+      if (dragged !== undefined && found !== undefined) onMove(dragged, found.place);
+      onDrag(undefined);
+    },
+  });
   const overlayEvents = {
     onMouseMove: (event: MouseEvent) => {
       const key = nodeUnder(event)?.key;
@@ -292,22 +313,6 @@ const Mail = ({
       event.dataTransfer.setDragImage(chip, 8, 8);
       setTimeout(() => chip.remove());
       onDrag(node.key);
-    },
-    onDragOver: (event: DragEvent) => {
-      if (dragged === undefined || page === undefined) return;
-      const { x, y } = inFrame(event);
-      const found = dropAt(page, outline, dragged, x, y);
-      setDrop(found);
-      if (found === undefined) return;
-      event.preventDefault();
-      event.dataTransfer.dropEffect = 'move';
-    },
-    onDragLeave: () => setDrop(undefined),
-    onDrop: (event: DragEvent) => {
-      event.preventDefault();
-      setDrop(undefined);
-      if (dragged !== undefined && drop !== undefined) onMove(dragged, drop.place);
-      onDrag(undefined);
     },
     onDragEnd: () => {
       setDrop(undefined);
@@ -367,7 +372,7 @@ const Mail = ({
             />
           )}
           {/* The tree does the same by keys. */}
-          <div className={styles['overlay']} draggable={canWrite} {...overlayEvents} />
+          <div ref={overlay} className={styles['overlay']} draggable={canWrite} {...dropProps} {...overlayEvents} />
         </div>
       </div>
     </>

@@ -34,7 +34,7 @@ import {
   subjectOf,
   trailOf,
   type TreeNode,
-  wayTo,
+  wordsOf,
 } from './model';
 import { makeComponent } from './palette';
 import { shownAs, type Switch, type Switches, switchesFor } from './shown';
@@ -43,6 +43,8 @@ import { keysOfTree, Structure } from './tree';
 const AddDialog = lazy(() => import('./add'));
 
 type Asked = 'add' | 'rename' | 'keys';
+
+const wholeWords = { email: 'Mail', attachment: 'Document', block: 'Block' } as const;
 
 const NO_SWITCHES: Switches = new Map();
 
@@ -56,8 +58,18 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
   const { chosen } = acts;
   const [asked, setAsked] = useState<Asked>();
   const [dragged, setDragged] = useState<string>();
+  /** Keys drop in the tree alone. */
+  const [byPointer, setByPointer] = useState(true);
+  const drag = useCallback((key: string | undefined, pointer = true): void => {
+    setDragged(key);
+    setByPointer(pointer);
+  }, []);
   const [switches, setSwitches] = useState<Switches>(NO_SWITCHES);
-  const close = (): void => setAsked(undefined);
+  const [closed, setClosed] = useState(0);
+  const close = (): void => {
+    setAsked(undefined);
+    setClosed((count) => count + 1);
+  };
 
   useEffect(() => {
     onShownAs(switches.size === 0 ? undefined : (now, variables) => shownAs(now, kind, variables, switches));
@@ -82,11 +94,28 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
           faults={faults}
           acts={acts}
           canWrite={canWrite}
-          onDrag={setDragged}
+          onDrag={drag}
+          focusAgain={closed}
           onAdd={() => setAsked('add')}
           onRename={() => setAsked('rename')}
         />
-        <p className={styles['way']}>{chosen === undefined ? '' : wayTo(chosen)}</p>
+        <p className={styles['way']}>
+          <AriaButton
+            className={cx(styles['whole'])}
+            {...(chosen === undefined ? { 'aria-current': 'true' as const } : {})}
+            onPress={() => acts.choose(undefined)}
+          >
+            {wholeWords[kind]}
+          </AriaButton>
+          {chosen === undefined
+            ? ''
+            : ` › ${[
+                ...trailOf(chosen)
+                  .slice(0, -1)
+                  .map((node) => wordsOf(node).name),
+                wordsOf(chosen).name,
+              ].join(' › ')}`}
+        </p>
       </section>
       {isWithCanvas ? (
         <section className={styles['canvas']} aria-label="Canvas" aria-busy={previewed.isLate}>
@@ -96,8 +125,9 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
             chosen={chosen}
             onChoose={acts.choose}
             canWrite={canWrite}
-            dragged={dragged}
-            onDrag={setDragged}
+            dragged={byPointer ? dragged : undefined}
+            isTakingDrops={byPointer}
+            onDrag={drag}
             onMove={acts.move}
             onHidden={reveal}
             tools={<SwitchOf chosen={chosen} switches={switches} onChange={setSwitches} />}

@@ -23,7 +23,7 @@ const hints: Readonly<Record<ComponentType, readonly [hint: string, words: strin
   image: ['A picture from the gallery or the web', 'image picture photo logo'],
   table: ['Rows and columns, written or one row for each item', 'table rows grid prices invoice'],
   container: ['Several components with a background or a frame', 'box container group card panel frame'],
-  columns: ['Components side by side', 'columns row side grid layout'],
+  columns: ['Components side by side', 'columns side by layout'],
   divider: ['A line between two parts', 'line divider rule separator hr'],
   spacer: ['Empty room', 'space spacer gap margin'],
   conditional: ['Shows one thing or another, by a value', 'condition if else when show hide conditional'],
@@ -43,8 +43,8 @@ export const paletteOf = (outline: Outline): readonly PaletteEntry<PlainType>[] 
     .map((type) => ({ id: type, title: typeWords[type], hint: hints[type][0], words: hints[type][1] }));
 
 /** In: what a person types. Out: whether the entry is meant: each word is the beginning of one of its words. */
-export const isMeant = ({ title, hint, words }: PaletteEntry, typed: string): boolean => {
-  const known = `${title} ${hint} ${words}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);
+export const isMeant = ({ title, words }: PaletteEntry, typed: string): boolean => {
+  const known = `${title} ${words}`.toLowerCase().split(/[^\p{L}\p{N}]+/u);
   return typed
     .toLowerCase()
     .split(/\s+/)

@@ -1,15 +1,17 @@
 /** The structure of a template as a tree: chosen, moved and changed by mouse, touch, keys and screen reader. */
-import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import {
   Button as AriaButton,
   Collection,
   DropIndicator,
   type DropTarget,
   type ItemDropTarget,
+  type Key,
   ListLayout,
   Tree,
   TreeItem,
   TreeItemContent,
+  type TreeItemContentRenderProps,
   useDragAndDrop,
   Virtualizer,
 } from 'react-aria-components';
@@ -20,6 +22,8 @@ import type { TreeActs } from './acts';
 import styles from './design.module.css';
 import { ComponentIcon, HandleIcon } from './icons';
 import { mayMove, nodeAt, type Outline, type Place, type TreeNode, wordsOf } from './model';
+
+type TreeState = TreeItemContentRenderProps['state'];
 
 /** The media type of what is dragged, beside its name as text. */
 export const DRAGGED = 'application/x-sealpost-component';
@@ -89,6 +93,20 @@ const placeOf = (outline: Outline, { key, dropPosition }: ItemDropTarget): Place
 };
 
 const ROW_PX = 30;
+const AFTER_DIALOG_MS = 80;
+
+const focusRow = (tree: HTMLElement, key: string): void =>
+  tree.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+
+/** Whether all rows around the row are open. */
+const isVisible = ({ collection, expandedKeys }: TreeState, key: Key): boolean => {
+  const parent = collection.getItem(key)?.parentKey;
+  return (
+    parent === null ||
+    parent === undefined ||
+    (expandedKeys.has(parent) && isVisible({ collection, expandedKeys } as TreeState, parent))
+  );
+};
 
 type StructureProps = Readonly<{
   outline: Outline;
@@ -96,12 +114,14 @@ type StructureProps = Readonly<{
   acts: TreeActs;
   canWrite: boolean;
   /** Gets what is dragged, so that the canvas takes it, too. */
-  onDrag: (key: string | undefined) => void;
+  onDrag: (key: string | undefined, byPointer: boolean) => void;
+  /** Another number: the keys go on at the chosen row, as after a dialog. */
+  focusAgain: number;
   onAdd: () => void;
   onRename: () => void;
 }>;
 
-export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRename }: StructureProps) => {
+export const Structure = ({ outline, faults, acts, canWrite, onDrag, focusAgain, onAdd, onRename }: StructureProps) => {
   const rows = useRows(outline, faults);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const expanded = useMemo(
@@ -112,7 +132,36 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
     [outline, closed],
   );
   const dragged = useRef<string>(undefined);
+  const byPointer = useRef(true);
   const { chosen } = acts;
+  const box = useRef<HTMLDivElement>(null);
+  const state = useRef<TreeState>(undefined);
+  const isActing = useRef(false);
+  const chosenKey = chosen?.key;
+  useEffect(() => {
+    const tree = box.current?.querySelector<HTMLElement>('[role=treegrid]');
+    const now = state.current;
+    if (tree === null || tree === undefined || now === undefined || chosenKey === undefined) return;
+    now.selectionManager.setFocusedKey(chosenKey);
+    const top = [...now.collection.getKeys()].filter((key) => isVisible(now, key)).indexOf(chosenKey) * ROW_PX;
+    if (top >= 0 && (top < tree.scrollTop || top + ROW_PX > tree.scrollTop + tree.clientHeight))
+      tree.scrollTo({ top: Math.max(0, top - tree.clientHeight / 3) });
+    // After an act by keys, the keys go on at the row that the act left chosen, once it is in the page.
+    if (!isActing.current) return;
+    isActing.current = false;
+    requestAnimationFrame(() => focusRow(tree, chosenKey));
+  }, [chosenKey, rows]);
+  const newestKey = useRef(chosenKey);
+  newestKey.current = chosenKey;
+  useEffect(() => {
+    if (focusAgain === 0) return;
+    // The dialog gives the focus back to where it was before, in the next frame.
+    const timer = setTimeout(() => {
+      const tree = box.current?.querySelector<HTMLElement>('[role=treegrid]');
+      if (tree !== null && tree !== undefined && newestKey.current !== undefined) focusRow(tree, newestKey.current);
+    }, AFTER_DIALOG_MS);
+    return () => clearTimeout(timer);
+  }, [focusAgain]);
   const { dragAndDropHooks } = useDragAndDrop<Row>({
     isDisabled: !canWrite,
     getItems: (keys, items) =>
@@ -127,11 +176,11 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
       const [key] = keys;
       dragged.current =
         key === undefined || outline.byKey.get(String(key))?.kind === 'branch' ? undefined : String(key);
-      onDrag(dragged.current);
+      onDrag(dragged.current, byPointer.current);
     },
     onDragEnd: () => {
       dragged.current = undefined;
-      onDrag(undefined);
+      onDrag(undefined, true);
     },
     onMove: ({ keys, target }) => {
       const [key] = keys;
@@ -143,12 +192,18 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
 
   /** Letters find rows by their names; acts have keys of their own. */
   const pressed = (event: KeyboardEvent): void => {
+    byPointer.current = false;
+    if (event.key === 'Escape' && dragged.current === undefined && chosen !== undefined) {
+      event.stopPropagation();
+      return acts.choose(undefined);
+    }
     const act = keyAct(event);
     if (act === undefined || chosen === undefined || !canWrite) return;
     const isDragging = dragged.current !== undefined;
-    if (isDragging || !(event.target instanceof Element) || event.target.closest('[role=row]') === null) return;
+    if (isDragging || !(event.target instanceof Element) || event.target.closest('[role=treegrid]') === null) return;
     event.preventDefault();
     event.stopPropagation();
+    isActing.current = act !== 'add' && act !== 'rename';
     if (act === 'add') onAdd();
     else if (act === 'rename') onRename();
     else if (act === 'remove' || act === 'duplicate') acts[act](chosen.key);
@@ -162,8 +217,8 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
       className={cx(styles['row'], styles[item.kind])}
     >
       <TreeItemContent>
-        {({ hasChildItems, isExpanded }) => (
-          <div className={styles['cells']}>
+        {({ hasChildItems, isExpanded, state: now }) => (
+          <div className={styles['cells']} ref={() => void (state.current = now)}>
             {hasChildItems ? (
               <AriaButton slot="chevron" className={cx(styles['chevron'])} aria-label={isExpanded ? 'Close' : 'Open'}>
                 <ChevronIcon size={12} />
@@ -191,7 +246,11 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
               </span>
             )}
             {canWrite ? (
-              <AriaButton slot="drag" className={cx(styles['handle'], item.kind === 'branch' && styles['unseen'])}>
+              <AriaButton
+                slot="drag"
+                isDisabled={item.kind === 'branch'}
+                className={cx(styles['handle'], item.kind === 'branch' && styles['unseen'])}
+              >
                 <HandleIcon size={14} />
               </AriaButton>
             ) : null}
@@ -203,7 +262,14 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
   );
 
   return (
-    <div className={styles['treeBox']} onKeyDownCapture={pressed}>
+    <div
+      ref={box}
+      className={styles['treeBox']}
+      onKeyDownCapture={pressed}
+      onPointerDownCapture={() => {
+        byPointer.current = true;
+      }}
+    >
       <Virtualizer layout={ListLayout} layoutOptions={{ rowSize: ROW_PX }}>
         <Tree
           aria-label="Structure"
@@ -211,7 +277,7 @@ export const Structure = ({ outline, faults, acts, canWrite, onDrag, onAdd, onRe
           items={rows}
           selectionMode="single"
           selectionBehavior="replace"
-          disallowEmptySelection={false}
+          disallowEmptySelection
           selectedKeys={chosen === undefined ? [] : [chosen.key]}
           onSelectionChange={(keys) => {
             if (keys !== 'all') acts.choose([...keys].map(String)[0]);
@@ -270,4 +336,5 @@ export const keysOfTree: readonly (readonly [keys: string, act: string])[] = [
   ['Delete', 'delete'],
   ['F2', 'rename'],
   ['Ctrl + Z', 'undo'],
+  ['Escape', 'choose the whole'],
 ];
