@@ -144,7 +144,9 @@ export const callOf = ({ draft, base, parts }: Wanted, place: number, scheduledA
 const NAME_CHARS_MAX = 200;
 
 const batchNameOf = ({ batchName, file }: Draft, place: number, parts: number): string => {
-  const name = (batchName.trim() || (file?.name ?? '')).replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, NAME_CHARS_MAX);
+  const name = (batchName.trim() || (file?.name ?? ''))
+    .replaceAll(/[\p{Cc}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .slice(0, NAME_CHARS_MAX);
   return parts === 1 ? name : `${name} (${place + 1} of ${parts})`.trim();
 };
 
