@@ -31,7 +31,14 @@ export const QueueSection = ({ queue }: Readonly<{ queue: Queue }>) => {
             </>
           )}
         </Tile>
-        <Tile name="Rate (5 minutes)" value={`${queue.ratePerMinute.toLocaleString()} a minute`}>
+        <Tile
+          name="Rate (5 minutes)"
+          value={
+            <>
+              {queue.ratePerMinute.toLocaleString()} <span className={styles['soft']}>a minute</span>
+            </>
+          }
+        >
           {emptyIn(queue)}
         </Tile>
         <Tile name="Next attempt later" value={queue.deferred.toLocaleString()}>
