@@ -20,6 +20,10 @@ const CHARTS_BYTES_MAX = 25 * 1024;
 const JSON_BYTES_MAX = 122 * 1024;
 const SCHEMA_BYTES_MAX = 10 * 1024;
 
+/** The view Design, which is the tree, the canvas and the forms; the text editor comes apart. */
+const DESIGN_BYTES_MAX = 48 * 1024;
+const RICH_TEXT_BYTES_MAX = 105 * 1024;
+
 type Built = Readonly<{
   hash: string;
   first: readonly string[];
@@ -157,6 +161,17 @@ void t.test('the first load keeps to its budget', (t) => {
 void t.test('charts keep to theirs', (t) => {
   const bytes = bytesOf([scriptOf(t, 'chart')], new Set(built.first));
   t.ok(bytes <= CHARTS_BYTES_MAX, `${bytes} of ${CHARTS_BYTES_MAX} bytes`);
+  t.end();
+});
+
+void t.test('the editor of templates keeps to its own', (t) => {
+  const design = scriptOf(t, 'design');
+  const { br } = built.files[design]!.sizes;
+  t.ok(br <= DESIGN_BYTES_MAX, `${br} of ${DESIGN_BYTES_MAX} bytes`);
+  const around = new Set([...built.first, design]);
+  for (const name of around) for (const needed of built.files[name]!.needs) around.add(needed);
+  const text = bytesOf([scriptOf(t, 'rich-text')], around);
+  t.ok(text <= RICH_TEXT_BYTES_MAX, `${text} of ${RICH_TEXT_BYTES_MAX} bytes`);
   t.end();
 });
 
