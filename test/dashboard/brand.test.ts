@@ -1,4 +1,4 @@
-/** The brand of the team in the dashboard: its form, its previews, and two admins at once. */
+/** The brand of the team in the dashboard, and the palette that leads to every page. */
 import t from 'tap';
 import { firstTeam } from '../../src/commands/core/caller.js';
 import { assertDefined } from '../../src/domain/core/ids.js';
@@ -109,6 +109,88 @@ void t.test('the brand of the team', { skip: withoutChromium }, async (t) => {
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByText('You may not see this').waitFor();
       t.equal(await page.getByRole('link', { name: 'Brand' }).count(), 0);
+    });
+  });
+
+  await t.test('the palette leads to pages, finds things and begins acts, by keys alone', async (t) => {
+    await app.send({ to: [{ email: 'zoe@example.com' }] });
+    const key = await app.call(
+      'POST',
+      '/api/api-keys',
+      { name: 'Café till', permissions: ['emails:send'] },
+      bea.headers,
+    );
+    t.equal(key.status, 201);
+    await app.whenCaughtUp();
+    await visit(t, {}, async (page) => {
+      await signIn(page, '/app/members');
+      await page.getByRole('heading', { name: 'Members', exact: true }).waitFor();
+      const dialog = page.getByRole('dialog', { name: /Go to a page/ });
+      const ask = async (text: string): Promise<void> => {
+        await page.keyboard.press('Control+k');
+        await dialog.waitFor();
+        await page.keyboard.type(text);
+      };
+      await page.getByRole('button', { name: /Go to, find, do/ }).click();
+      await dialog.getByRole('menuitem', { name: 'API keys' }).waitFor();
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'palette');
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+
+      await ask('sender dom');
+      await dialog.getByRole('menuitem', { name: /^Sender domains/ }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Sender domains', exact: true }).waitFor();
+      await dialog.waitFor({ state: 'detached' });
+
+      await ask('cafe');
+      await dialog.getByRole('menuitem', { name: 'Café till' }).click();
+      await page.getByRole('heading', { name: 'Café till' }).waitFor();
+
+      await ask('zoe@example.com');
+      await dialog.getByRole('menuitem', { name: /zoe@example\.com · / }).waitFor();
+      await picture(page, 'palette-found');
+      await dialog.getByRole('menuitem', { name: 'What happened with zoe@example.com' }).click();
+      await page.waitForURL(/recipients\/zoe/);
+
+      await ask('new api');
+      await dialog.getByRole('menuitem', { name: 'New API key' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/api-keys\/new/);
+
+      await ask('theme dark');
+      await dialog.getByRole('menuitem', { name: 'Theme: dark' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('html[data-theme=dark]').waitFor();
+
+      await page.keyboard.press('Control+k');
+      await dialog.getByRole('group', { name: 'Recent' }).getByRole('menuitem', { name: 'New API key' }).waitFor();
+      await page.keyboard.type('<img src=x onerror=alert(1)>');
+      await dialog.getByText(/Nothing is found by/).waitFor();
+      // The first empties the box.
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+  });
+
+  await t.test('a question mark shows the keys of the page, unless it is typed', async (t) => {
+    await visit(t, {}, async (page) => {
+      await signIn(page, '/app/emails');
+      await page.getByRole('heading', { name: 'Emails', exact: true }).waitFor();
+      await page.locator('main#page').focus();
+      await page.keyboard.press('?');
+      const sheet = page.getByRole('dialog', { name: 'Keys of this page' });
+      await sheet.getByText('search emails').waitFor();
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'keys');
+      await page.keyboard.press('Escape');
+      await sheet.waitFor({ state: 'detached' });
+      await page.keyboard.press('/');
+      await page.keyboard.type('why?');
+      t.equal(await sheet.count(), 0);
+      t.equal(await page.getByRole('searchbox').first().inputValue(), 'why?');
     });
   });
 });

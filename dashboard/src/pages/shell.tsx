@@ -1,7 +1,7 @@
 /** The frame of every page of a signed-in person: navigation, team, account. */
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import {
   Button as AriaButton,
   Dialog,
@@ -28,20 +28,57 @@ import {
   MenuIcon,
   PersonIcon,
   PulseIcon,
+  SearchIcon,
 } from '../ui/icons';
 import { Menu, MenuItem, sectionClass } from '../ui/menu';
 import { Fault, Loading, State, Whole } from '../ui/states';
-import { chooseTheme, currentTheme, type Theme, themes } from '../ui/theme';
+import { chooseTheme, currentTheme, onTheme, type Theme, themes } from '../ui/theme';
 import { groups } from './registry';
 import styles from './shell.module.css';
 
 const themeNames: Readonly<Record<Theme, string>> = { system: 'As the system', light: 'Light', dark: 'Dark' };
+
+const Palette = lazy(() => import('../palette/palette').then(({ Palette: found }) => ({ default: found })));
+
+type Shown = 'palette' | 'keys';
+
+/** Ctrl+K and ⌘K open the palette, unless an editor takes them; a question mark that is not typed shows the keys. */
+const usePalette = () => {
+  const [shown, setShown] = useState<Shown>();
+  const now = useRef(shown);
+  now.current = shown;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      const { key, target, ctrlKey, metaKey, altKey, shiftKey } = event;
+      if (event.defaultPrevented || altKey || !(target instanceof Element)) return;
+      // A dialog asks something, and is answered first.
+      const isAsked = now.current === undefined && document.querySelector('[role=dialog], [role=alertdialog]') !== null;
+      const isTyping = target.closest('input, textarea, select, [contenteditable]') !== null;
+      const wanted: Shown | undefined =
+        key.toLowerCase() === 'k' && (ctrlKey || metaKey) && !shiftKey
+          ? 'palette'
+          : key === '?' && !ctrlKey && !metaKey && !isTyping
+            ? 'keys'
+            : undefined;
+      if (wanted === undefined || isAsked) return;
+      event.preventDefault();
+      setShown(now.current === wanted ? undefined : wanted);
+    };
+    window.addEventListener('keydown', pressed);
+    return () => window.removeEventListener('keydown', pressed);
+  }, []);
+  return [shown, setShown] as const;
+};
+
+const isMac = /^Mac|^iP/.test(navigator.platform);
 
 /** The pages of a person with a session. */
 export const Shell = () => {
   const { team: asked } = useLocation({ select: ({ search }) => search as Readonly<{ team?: string }> });
   const teams = useQuery(teamsQuery);
   const me = useQuery(meQuery);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  const [palette, showPalette] = usePalette();
   const fault = teams.error ?? me.error;
   const isKnown = teams.data !== undefined && me.data !== undefined;
   // The page of a person who is known stays: a later read may fail.
@@ -61,17 +98,16 @@ export const Shell = () => {
   if (!isKnown) return <Loading label="Loading your teams" />;
   const team = chosenTeam(teams.data, asked);
   const who = me.data.name ?? me.data.email ?? '';
+  const navigation = (
+    <Navigation teams={teams.data} team={team} who={who} me={me.data} onGo={() => showPalette('palette')} />
+  );
   return (
     <div className={styles['shell']}>
       <button type="button" className={styles['skip']} onClick={() => document.getElementById('page')?.focus()}>
         Skip to the page
       </button>
-      <aside className={styles['side']}>
-        <Navigation teams={teams.data} team={team} who={who} me={me.data} />
-      </aside>
-      <TopBar>
-        <Navigation teams={teams.data} team={team} who={who} me={me.data} />
-      </TopBar>
+      <aside className={styles['side']}>{navigation}</aside>
+      <TopBar>{navigation}</TopBar>
       <main id="page" className={styles['page']} tabIndex={-1}>
         {team === undefined ? (
           <NoTeam isMember={teams.data.length > 0} />
@@ -81,6 +117,18 @@ export const Shell = () => {
           </TeamProvider>
         )}
       </main>
+      {palette === undefined ? null : (
+        <Suspense>
+          <Palette
+            teams={teams.data}
+            team={team}
+            me={me.data}
+            path={path}
+            shown={palette}
+            onShow={(shown) => showPalette(shown)}
+          />
+        </Suspense>
+      )}
     </div>
   );
 };
@@ -113,7 +161,7 @@ const TopBar = ({ children }: Readonly<{ children: ReactNode }>) => {
             <div
               className={styles['filled']}
               onClickCapture={({ target }) => {
-                if (target instanceof Element && target.closest('a') !== null) setIsOpen(false);
+                if (target instanceof Element && target.closest('a, [data-leads]') !== null) setIsOpen(false);
               }}
             >
               {children}
@@ -141,12 +189,18 @@ type NavigationProps = Readonly<{
   team: Team | undefined;
   who: string;
   me: GetOwnUserResponse;
+  onGo: () => void;
 }>;
 
-const Navigation = ({ teams, team, who, me }: NavigationProps) => (
+const Navigation = ({ teams, team, who, me, onGo }: NavigationProps) => (
   <div className={styles['navigation']}>
     <Brand />
     {teams.length === 0 ? null : <TeamSwitcher teams={teams} team={team} />}
+    <AriaButton className={cx(styles['go'])} data-leads aria-keyshortcuts="Control+K Meta+K" onPress={onGo}>
+      <SearchIcon />
+      <span>Go to, find, do</span>
+      <kbd aria-hidden="true">{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
+    </AriaButton>
     <nav aria-label="Pages">
       <ul>
         <NavItem href="/" icon={<HomeIcon />}>
@@ -251,7 +305,7 @@ const TeamSwitcher = ({ teams, team }: Readonly<{ teams: readonly Team[]; team: 
 
 const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | null }>) => {
   const navigate = useNavigate();
-  const [theme, setTheme] = useState(currentTheme);
+  const theme = useSyncExternalStore(onTheme, currentTheme);
   const signOut = async (): Promise<void> => {
     await call<LogoutData, LogoutResponse>('POST', { url: '/api/auth/logout' }).catch(() => undefined);
     forgetSession();
@@ -281,7 +335,6 @@ const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | nul
           const chosen = themes.find((one) => keys !== 'all' && keys.has(one));
           if (chosen === undefined) return;
           chooseTheme(chosen);
-          setTheme(chosen);
         }}
       >
         <Header>Theme</Header>

@@ -13,7 +13,16 @@ export const applyTheme = (theme: Theme = currentTheme()): void => {
   document.documentElement.dataset['theme'] = theme;
 };
 
+const listeners = new Set<() => void>();
+
+/** In: what is done after each choice. Out: ends that. */
+export const onTheme = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+};
+
 export const chooseTheme = (theme: Theme): void => {
   localStorage.setItem(KEPT, theme);
   applyTheme(theme);
+  for (const listener of listeners) listener();
 };
