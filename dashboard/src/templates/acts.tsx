@@ -1,4 +1,5 @@
 /** The buttons of a template: save, publish, undo, and a menu with the rest. */
+import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components';
 import type { MakeDocumentPreviewLinkData, MakeDocumentPreviewLinkResponse } from '#api';
@@ -32,6 +33,7 @@ type ActsProps = Readonly<{ draft: Draft; faults: readonly ContentFault[] }>;
 export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
   const { tell, scope, go } = usePlace();
   const again = useAgain();
+  const client = useQueryClient();
   const [isPublishing, setIsPublishing] = useState(false);
   const [asked, setAsked] = useState<Act<Stored>>();
   const file = useRef<HTMLInputElement>(null);
@@ -130,8 +132,14 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
   ];
   const done = (result: Done): void => {
     setAsked(undefined);
-    tell(result.isGone === true ? { ...result, open: wordsOf[kind].path } : result);
-    void again();
+    if (result.isGone !== true) {
+      tell(result);
+      void again();
+      return;
+    }
+    // The page of a template that is gone must not read it again; the list reads itself.
+    void client.invalidateQueries({ queryKey: [wordsOf[kind].path], refetchType: 'none' });
+    tell({ ...result, open: wordsOf[kind].path });
   };
   return (
     <>
