@@ -123,6 +123,7 @@ void t.test('the document', async (t) => {
       'GET /',
       'GET /app',
       'GET /app/*',
+      'GET /app/frame',
       'GET /openapi.json',
       'GET /mailbox',
       'GET /mailbox/app.css',

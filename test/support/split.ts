@@ -23,6 +23,7 @@ export const onlyInAll: readonly Left[] = [
       'adapters/read-models/mongodb-faults',
       'adapters/read-models/mongodb-search',
       'adapters/read-models/mongodb-writers',
+      'adapters/request-log/request-log',
       'analytics/projections-mongodb',
       'audit/projections-mongodb',
       'bulk/projections-batches-mongodb',
