@@ -19,7 +19,7 @@ const OUTSIDE = ['/sign-in', '/start', '/leave'];
  * address that has it. Throws for an address without an example.
  */
 export const insidePaths = (examples: Readonly<Record<string, string>>): readonly string[] => {
-  const routed = [...textOf('router.tsx').matchAll(/\bpath: '(\/[^']+)'/g)]
+  const routed = [...textOf('router.tsx').matchAll(/\bpath: '(\/[^']*)'/g)]
     .map(([, path = '']) => path)
     .filter((path) => !OUTSIDE.includes(path));
   const found = routed.map((path) => {

@@ -97,7 +97,8 @@ void t.test('pictures of every page', async (t) => {
               .waitFor({ state: 'detached' });
             await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
             const steps = path.slice(1).split('/');
-            const short = steps.map((step) => (/[0-9@]/.test(step) ? 'one' : step)).join('-');
+            const short =
+              path === '/' ? 'overview' : steps.map((step) => (/[0-9@]/.test(step) ? 'one' : step)).join('-');
             await picture(page, `${short}-${colorScheme}-${name}`);
           }
         }
