@@ -201,6 +201,34 @@ void t.test('a logo is not deleted as long as it is one', async (t) => {
   t.equal((await app.inject({ method: 'DELETE', url: `/api/assets/${own.asset}`, headers: admin })).statusCode, 200);
 });
 
+void t.test('a picture that is deleted while it becomes the logo is there, or is no logo', async (t) => {
+  const { app, patch, world } = await opened(t);
+  const { eventLog } = world().deps;
+  const { append } = eventLog;
+  let between: (() => Promise<unknown>) | undefined;
+  Object.assign(eventLog, {
+    append: async (...given: Parameters<typeof append>) => {
+      const act = between;
+      between = undefined;
+      await act?.();
+      return append.apply(eventLog, given);
+    },
+  });
+  const url = `/api/assets/${own.asset}`;
+  const choose = () => patch({ brand: { logo: own.asset } });
+  const remove = () => app.inject({ method: 'DELETE', url, headers: admin });
+
+  between = choose;
+  t.match((await remove()).json(), { statusCode: 400, code: 'ASSET_IN_USE' });
+  t.equal((await app.inject({ url: `${url}/content`, headers: admin })).statusCode, 200, 'it is there again');
+  await patch({ brand: { logo: null } });
+
+  between = remove;
+  t.match((await choose()).json(), { brand: { logo: null } }, 'the team has no logo');
+  t.equal((await app.inject({ url: `${url}/content`, headers: admin })).statusCode, 404);
+  t.equal(between, undefined, 'both came between');
+});
+
 void t.test('an email pins the brand that it was accepted with, and one of a team without brand nothing', async (t) => {
   const { app, patch, world } = await opened(t);
   const send = async () => {

@@ -61,6 +61,7 @@ import type { ActivityListing } from '../../domain/teams/activity.js';
 import { boundOf, inPlace, openPlaces, type Bound, type Standing } from '../billing/plan-limits.js';
 import { requireRevision, type ExpectedRevisions } from '../templates/answers.js';
 import { contrastsOf } from '../../domain/teams/brand.js';
+import { findAsset } from '../templates/assets.js';
 import { assertLogo } from './brand.js';
 import { isoTime, DAY_MS } from '../../domain/core/time.js';
 
@@ -141,8 +142,17 @@ export const updateTeam = async (
     changes: { ...changes, ...(from === undefined ? {} : { defaultFrom: from }) },
     ...(requiresSecondFactor === undefined ? {} : { requiresSecondFactor }),
   };
-  return teamRecordOf(caller.teamId, await applyToTeam(deps, caller.teamId, command, cause, expected), caller);
+  const changed = await applyToTeam(deps, caller.teamId, command, cause, expected);
+  const logo = changed.brand?.logo;
+  const isLost = logo !== undefined && logo === changes.brand?.logo && !(await isThere(deps, caller.teamId, logo));
+  if (!isLost) return teamRecordOf(caller.teamId, changed, caller);
+  // A member deleted the picture meanwhile; a team with such a logo could send no mail that shows it.
+  const without: TeamCommand = { ...command, changes: { brand: { logo: null } } };
+  return teamRecordOf(caller.teamId, await applyToTeam(deps, caller.teamId, without, cause), caller);
 };
+
+const isThere = async (deps: TeamNeeds, teamId: TeamId, asset: string): Promise<boolean> =>
+  (await findAsset(deps, teamId, asset)) !== undefined;
 
 /** When this resolves, no process admits calls for the team any more. */
 export const deleteTeam = async (deps: TeamNeeds, caller: Caller): Promise<void> => {

@@ -197,6 +197,12 @@ export const deleteAsset = async (
   );
   // If the program dies before this, the erase worker does it.
   if (permanently) await eraseStream(deps, stream);
+  // A member may have made it the logo meanwhile.
+  else
+    await assertNoLogo(deps, caller.teamId, id).catch(async (fault: unknown) => {
+      await restoreAsset(deps, caller, id);
+      throw fault;
+    });
   return { id, deleted: true };
 };
 
