@@ -36,7 +36,7 @@ void t.test('signing in', { skip: withoutChromium }, async (t) => {
   });
 
   await t.test('the theme stays, and a sign-out ends the session', async (t) => {
-    await visit(t, {}, async (page) => {
+    await visit(t, { expected: /status of 401/ }, async (page) => {
       await signIn(page);
       const account = page.getByRole('button', { name: `Account of ${OWNER.name}` });
       await account.click();
@@ -45,10 +45,15 @@ void t.test('signing in', { skip: withoutChromium }, async (t) => {
       await page.reload();
       await account.waitFor();
       t.equal(await page.evaluate('getComputedStyle(document.body).backgroundColor'), 'rgb(23, 24, 27)');
+      await page.goto(`${url}/app/webhooks/new`);
+      await page.getByLabel('URL').fill('https://hooks.example/of-ada');
+      const forms = `Object.values(sessionStorage).filter((value) => value.includes('of-ada')).length`;
+      t.equal(await page.evaluate(forms), 1);
       await account.click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
       t.equal((await page.context().cookies()).length, 0);
+      t.equal(await page.evaluate(forms), 0, 'a form that was begun does not stay in the tab');
       await page.goto(`${url}/app/emails`);
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
     });

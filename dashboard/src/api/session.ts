@@ -2,7 +2,7 @@
  * The session of the browser. Its tokens are in cookies that no script reads; the page knows the CSRF token and when the
  * access token expires, so that it refreshes before a call is refused.
  */
-import { forgetFiles } from './kept';
+import { forgetFiles, KEPT_FORMS } from './kept';
 import { keptName, ownPath, values } from './values';
 
 const EXPIRES_AT = keptName('expiresAt');
@@ -58,7 +58,11 @@ export const forgetSession = (): void => localStorage.removeItem(EXPIRES_AT);
 /** Takes away what a person wrote and this browser kept, when they sign out. */
 export const forgetKept = (): void => {
   forgetFiles();
-  for (const key of Object.keys(localStorage)) if (key.startsWith(keptName('kept:'))) localStorage.removeItem(key);
+  for (const [storage, prefix] of [
+    [localStorage, keptName('kept:')],
+    [sessionStorage, KEPT_FORMS],
+  ] as const)
+    for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
 };
 
 let tellEnd: () => void = () => undefined;

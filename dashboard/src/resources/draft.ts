@@ -1,17 +1,15 @@
 /**
- * Contents of a form, kept in this tab until they are sent or given up: a session that ends, a reload or a
- * way back loses nothing. Passwords and files are not kept.
+ * Contents of a form, kept in this tab until they are sent or given up, or the person signs out: a session that
+ * ends, a reload or a way back loses nothing. Passwords and files are not kept.
  */
-import { keptName } from '../api/values';
+import { KEPT_FORMS } from '../api/kept';
 import type { Field, Values } from './resource';
-
-const PREFIX = keptName('draft:');
 
 export type Draft = Readonly<{ kept: Values | undefined; keep: (values: Values) => void; drop: () => void }>;
 
 /** In: whose form it is, and its address. Another person on the machine does not see it. */
 export const draftOf = (userId: string, address: string, fields: readonly Field[]): Draft => {
-  const key = `${PREFIX}${userId}:${address}`;
+  const key = `${KEPT_FORMS}${userId}:${address}`;
   const names = fields.filter(({ kind }) => kind !== 'password' && kind !== 'file').map(({ name }) => name);
   return {
     kept: readIn(key, names),
