@@ -37,7 +37,7 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
   const [isPublishing, setIsPublishing] = useState(false);
   const [asked, setAsked] = useState<Act<Stored>>();
   const file = useRef<HTMLInputElement>(null);
-  const { kind, stored, content, canWrite, isChanged, isSaving, undo, redo } = draft;
+  const { kind, stored, content, newest, canWrite, isChanged, isSaving, undo, redo } = draft;
   const { teamId } = scope;
 
   const save = async (): Promise<void> => {
@@ -50,13 +50,13 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
     }
   };
   const exportFile = (): void => {
-    const text = `${JSON.stringify(content, null, 2)}\n`;
+    const text = `${JSON.stringify(newest(), null, 2)}\n`;
     download(new Blob([text], { type: 'application/json' }), `${String(content['slug'] ?? 'template')}.json`);
   };
   const importFile = async (chosen: File): Promise<void> => {
     try {
       const given = contentOf(kind, contentOfFile(await chosen.text()));
-      draft.change({ ...given, slug: content['slug'] }, { label: 'Import of a file' });
+      draft.change({ ...given, slug: newest()['slug'] }, { label: 'Import of a file' });
       tell({ say: `${chosen.name} is in the place of the content. Undo brings back what was there.` });
     } catch (fault) {
       tell({
@@ -80,7 +80,7 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
       },
     ],
     run: (_row, { name, slug }) => {
-      const next = { ...content, name: String(name).trim(), slug: String(slug).trim() };
+      const next = { ...newest(), name: String(name).trim(), slug: String(slug).trim() };
       draft.change(next, { label: 'Rename' });
       return Promise.resolve({ say: 'It has the name once it is saved.' });
     },
@@ -92,7 +92,7 @@ export const Acts = ({ draft, faults }: ActsProps): ReactNode => {
       { name: 'slug', label: 'Slug of the copy', hint: 'Default: made of the name' },
     ],
     run: async (_row, { name, slug }) => {
-      const { slug: _, ...others } = content;
+      const { slug: _, ...others } = newest();
       const wanted = String(slug).trim();
       const body = { ...others, name: String(name).trim(), ...(wanted === '' ? {} : { slug: wanted }) };
       const made = await apiOf[kind].create(body, { teamId });

@@ -2,7 +2,7 @@
  * A template while it is written: its content, acts that can be undone, faults, sample data, and how it is saved. All
  * views of a template read and change it through this.
  */
-import { useCallback, useMemo, useReducer, useState } from 'react';
+import { startTransition, useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'react';
 import { ApiFault } from '../api/client';
 import { bodyOfChange, type Content, contentOf, isEqual, type Kind, type Stored } from './content';
 import { type Act as ContentAct, begin, done, type History, labelsOf, redone, undone } from './editor/history';
@@ -24,6 +24,8 @@ export type Draft = Readonly<{
   base: Content;
   /** The newest valid JSON. */
   content: Content;
+  /** The newest content at the time of the call, for acts of views that follow at pauses. */
+  newest: () => Content;
   /** One act of the person. */
   change: (next: Content, act: ContentAct) => void;
   undo: (() => void) | undefined;
@@ -72,8 +74,30 @@ type DraftOptions = Readonly<{
   onSaved: (stored: Stored) => void;
 }>;
 
-/** A draft of the page without `faults`, which its preview finds. */
-export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
+/** Views that show the whole content follow when nothing was typed for this long. */
+const SETTLED_AFTER_MS = 120;
+
+/** In: the newest content, and whether the last act was typing. Out: the content as of the last pause of typing. */
+const useSettled = (content: Content, isTyping: boolean): Content => {
+  const [settled, setSettled] = useState(content);
+  useEffect(() => {
+    if (!isTyping) {
+      setSettled(content);
+      return;
+    }
+    const timer = setTimeout(() => startTransition(() => setSettled(content)), SETTLED_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [content, isTyping]);
+  return isTyping ? settled : content;
+};
+
+type Unchecked = Omit<Draft, 'faults'>;
+
+/**
+ * A draft of the page without `faults`, which its preview finds. `settled`: the same with the content of the last pause
+ * of typing; it is the same object until then, so that a letter does not draw what shows the whole template.
+ */
+export const useDraft = (options: DraftOptions): Readonly<{ draft: Unchecked; settled: Unchecked }> => {
   const { kind, teamId, canWrite, variables, setVariables, onSaved } = options;
   const [stored, setStored] = useState(options.stored);
   // The service writes some of a content otherwise, such as addresses, and adds ids of variables.
@@ -87,6 +111,13 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
   const [refused, setRefused] = useState<ApiFault>();
   const { present: content } = history;
   const labels = labelsOf(history);
+
+  const settledContent = useSettled(content, history.open !== undefined);
+  const now = useRef({ content, base, stored });
+  now.current = { content, base, stored };
+  const newest = useCallback(() => now.current.content, []);
+  const undo = useCallback(() => act({ kind: 'undo' }), []);
+  const redo = useCallback(() => act({ kind: 'redo' }), []);
 
   const change = useCallback<Draft['change']>((next, why) => {
     act({ kind: 'change', next, act: why, at: performance.now() });
@@ -112,6 +143,7 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
     setIsSaving(true);
     setRefused(undefined);
     try {
+      const { content, base, stored } = now.current;
       const body = bodyOfChange(kind, content, base);
       const saved =
         body === undefined ? stored : await apiOf[kind].update(stored.id, body, { teamId, ifMatch: stored.revision });
@@ -125,12 +157,21 @@ export const useDraft = (options: DraftOptions): Omit<Draft, 'faults'> => {
     } finally {
       setIsSaving(false);
     }
-  }, [kind, content, base, stored, teamId, onSaved]);
+  }, [kind, teamId, onSaved]);
   const isChanged = useMemo(() => bodyOfChange(kind, content, base) !== undefined, [kind, content, base]);
-  return {
-    ...{ kind, stored, base, content, change, selected, select, variables, setVariables },
-    ...{ isChanged, isSaving, save, refused, rebase, take, settle: setStored, canWrite },
-    undo: labels.undo === undefined ? undefined : () => act({ kind: 'undo' }),
-    redo: labels.redo === undefined ? undefined : () => act({ kind: 'redo' }),
-  };
+  const canUndo = labels.undo !== undefined;
+  const canRedo = labels.redo !== undefined;
+  const settled = useMemo<Unchecked>(
+    () => ({
+      ...{ kind, stored, base, content: settledContent, newest, change, selected, select, variables, setVariables },
+      ...{ isChanged, isSaving, save, refused, rebase, take, settle: setStored, canWrite },
+      undo: canUndo ? undo : undefined,
+      redo: canRedo ? redo : undefined,
+    }),
+    [
+      ...[kind, stored, base, settledContent, newest, change, selected, variables, setVariables],
+      ...[isChanged, isSaving, save, refused, rebase, take, canWrite, canUndo, canRedo, undo, redo],
+    ],
+  );
+  return { draft: { ...settled, content }, settled };
 };

@@ -5,6 +5,7 @@ import {
   type ComponentType,
   lazy,
   type LazyExoticComponent,
+  memo,
   Suspense,
   useCallback,
   useEffect,
@@ -30,20 +31,17 @@ import { Back, Refused, useMeanwhile } from './editor/meanwhile';
 import { Faults } from './faults';
 import { apiOf, queryKeyOf, templatePath, wordsOf } from './kinds';
 import { Preview } from './preview';
-import { type Previewed, type PreviewSettings, usePreview } from './previewing';
+import { type Previewed, type PreviewSettings, type ShownAs, usePreview } from './previewing';
 import { keptSample, keepSample } from './sample';
 import styles from './page.module.css';
 
 /** A place in the content that a reader wants to see; a new object for each wish. */
 export type Jump = Readonly<{ path: string }>;
 
-type ShownAs = (
-  content: Content,
-  variables: Draft['variables'],
-) => Readonly<{ content: Content; variables: Draft['variables'] }>;
-
+/** `settled`: the draft with the content of the last pause of typing; the same object between two pauses. */
 export type ViewProps = Readonly<{
   draft: Draft;
+  settled: Draft;
   previewed: Previewed;
   settings: PreviewSettings;
   onSettings: (next: PreviewSettings) => void;
@@ -168,7 +166,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
     // The lists name the state, and who saved.
     void client.invalidateQueries({ queryKey: [wordsOf[kind].path], refetchType: 'none' });
   }, [client, kind]);
-  const unchecked = useDraft({
+  const { draft: unchecked, settled: uncheckedSettled } = useDraft({
     ...{ kind, teamId: scope.teamId, stored: first, canWrite, variables, setVariables, onSaved },
     kept: canWrite ? kept?.content : undefined,
   });
@@ -176,11 +174,13 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
   useKeeping(scope.me.id, teamId, unchecked);
   const meanwhile = useMeanwhile(unchecked, teamId, first === newest ? undefined : newest);
   const [isBack, setIsBack] = useState(kept !== undefined && canWrite);
-  const { content } = unchecked;
+  const { content } = uncheckedSettled;
   const [shownAs, setShownAs] = useState<ShownAs>();
   const onShownAs = useCallback<ViewProps['onShownAs']>((next) => setShownAs(() => next), []);
-  const shown = useMemo(() => shownAs?.(content, variables) ?? { content, variables }, [shownAs, content, variables]);
-  const previewed = usePreview({ kind, id, teamId: scope.teamId, ...shown, settings, canWrite });
+  const previewed = usePreview({
+    ...{ kind, id, teamId: scope.teamId, variables, settings, canWrite, shownAs },
+    content: unchecked.content,
+  });
   const { refused } = unchecked;
   const faults = useMemo<readonly ContentFault[]>(() => {
     const found =
@@ -191,6 +191,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
     });
   }, [previewed.shown, refused, content]);
   const draft: Draft = { ...unchecked, faults };
+  const settled = useMemo<Draft>(() => ({ ...uncheckedSettled, faults }), [uncheckedSettled, faults]);
 
   const asked = useLocation({ select: ({ search }) => (search as Readonly<{ view?: string }>).view });
   const shownViews = views.filter(({ isFor }) => isFor?.(kind, canWrite) ?? true);
@@ -198,22 +199,27 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
   const hasPreview = view.hasPreview === true || view.hasPreview === kind;
   const path = templatePath(kind, id);
   const [jump, setJump] = useState<Jump>();
-  const jumpTo = (to: string): void => {
-    setJump({ path: to });
-    if (view.id !== 'json') go(path, { view: 'json' }, true);
-  };
+  const jumpTo = useCallback(
+    (to: string): void => {
+      setJump({ path: to });
+      if (view.id !== 'json') go(path, { view: 'json' }, true);
+    },
+    [go, path, view.id],
+  );
   const typed = useRef<string | undefined>(undefined);
   useKeys(draft);
 
+  const locales = useMemo(() => localesOf(content), [content]);
+  const formats = useMemo(() => formatsOf(content), [content]);
   const side = (
-    <Preview
+    <SettledPreview
       kind={kind}
       previewed={previewed}
       canWrite={canWrite}
       settings={settings}
       onSettings={setSettings}
-      locales={localesOf(content)}
-      formats={formatsOf(content)}
+      locales={locales}
+      formats={formats}
       selected={draft.selected}
       onSelect={draft.select}
     />
@@ -222,11 +228,11 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
   return (
     <article className={styles['page']}>
       <PageHead
-        title={String(content['name'] ?? '')}
+        title={String(unchecked.content['name'] ?? '')}
         back={{ href: wordsOf[kind].path, name: wordsOf[kind].many }}
         badge={<StatusBadge status={stateOf(draft.stored)} />}
       >
-        <Acts draft={draft} faults={faults} />
+        <SettledActs draft={settled} faults={faults} />
       </PageHead>
       <Refused draft={draft} {...meanwhile} />
       {isBack && kept !== undefined && draft.isChanged ? (
@@ -259,6 +265,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
             <Suspense fallback={<Loading label={`Loading ${view.title}`} />}>
               <view.Show
                 draft={draft}
+                settled={settled}
                 previewed={previewed}
                 settings={settings}
                 onSettings={setSettings}
@@ -268,7 +275,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
                 typed={typed}
               />
             </Suspense>
-            <Faults faults={faults} previewed={previewed} onJump={jumpTo} />
+            <SettledFaults faults={faults} previewed={previewed} onJump={jumpTo} />
           </div>
         )}
         {hasPreview && !isPhone ? <div className={styles['side']}>{side}</div> : null}
@@ -276,6 +283,11 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
     </article>
   );
 };
+
+/** These stand around the views, and are drawn at pauses of typing. */
+const SettledActs = memo(Acts);
+const SettledFaults = memo(Faults);
+const SettledPreview = memo(Preview);
 
 /** Ctrl+S saves. Undo and redo of fields and of the JSON view are their own. */
 const useKeys = (draft: Draft): void => {

@@ -1,5 +1,5 @@
 /** Asks the service for the preview of what is written, at each pause of typing; the latest wins. */
-import { useEffect, useRef, useState } from 'react';
+import { startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import type {
   PreviewAttachmentTemplateData,
   PreviewTemplateData,
@@ -51,6 +51,12 @@ export type Asked = Readonly<{
   /** False: the preview is of what is stored. */
   canWrite: boolean;
 }>;
+
+/** Makes the preview show something else than the content, such as a part that the sample data hide. */
+export type ShownAs = (
+  content: Content,
+  variables: Asked['variables'],
+) => Readonly<{ content: Content; variables: Asked['variables'] }>;
 
 export type Previewed = Readonly<{
   shown: Shown | undefined;
@@ -109,12 +115,17 @@ const AGAIN_MAX = 5;
 const isPassing = (fault: unknown): fault is ApiFault =>
   fault instanceof ApiFault && (fault.code === 'PREVIEW_SUPERSEDED' || fault.status === 429 || fault.status === 503);
 
-export const usePreview = (asked: Asked): Previewed => {
-  const [state, setState] = useState<Omit<Previewed, 'isLate'> & Readonly<{ of: string }>>({
-    ...{ shown: undefined, fault: undefined, tookMs: undefined, of: '' },
+/** The values are compared by identity: a letter costs no walk through the content. */
+export const usePreview = (asked: Asked & Readonly<{ shownAs: ShownAs | undefined }>): Previewed => {
+  const [state, setState] = useState<Omit<Previewed, 'isLate'> & Readonly<{ of: object | undefined }>>({
+    ...{ shown: undefined, fault: undefined, tookMs: undefined, of: undefined },
   });
-  const { kind, id, teamId, content, variables, settings, canWrite } = asked;
-  const key = JSON.stringify([kind, id, teamId, canWrite ? content : '', variables, settings]);
+  const { kind, id, teamId, variables, settings, canWrite, shownAs } = asked;
+  const content = canWrite ? asked.content : undefined;
+  const key = useMemo(
+    () => ({ kind, id, teamId, content, variables, settings, shownAs }),
+    [kind, id, teamId, content, variables, settings, shownAs],
+  );
   const latest = useRef(asked);
   latest.current = asked;
   const isFirst = useRef(true);
@@ -124,8 +135,12 @@ export const usePreview = (asked: Asked): Previewed => {
     const run = async (tries: number): Promise<void> => {
       const began = performance.now();
       try {
-        const shown = await previewOnce(latest.current, end.signal);
-        setState({ shown, fault: undefined, tookMs: performance.now() - began, of: key });
+        const { current } = latest;
+        const as = current.shownAs?.(current.content, current.variables);
+        const shown = await previewOnce({ ...current, ...as }, end.signal);
+        const tookMs = performance.now() - began;
+        // Letters typed meanwhile are drawn first.
+        startTransition(() => setState({ shown, fault: undefined, tookMs, of: key }));
       } catch (fault) {
         if (end.signal.aborted) return;
         if (isPassing(fault) && tries < AGAIN_MAX)
@@ -146,5 +161,7 @@ export const usePreview = (asked: Asked): Previewed => {
       end.abort();
     };
   }, [key, kind, canWrite]);
-  return { shown: state.shown, fault: state.fault, tookMs: state.tookMs, isLate: state.of !== key };
+  const { shown, fault, tookMs } = state;
+  const isLate = state.of !== key;
+  return useMemo(() => ({ shown, fault, tookMs, isLate }), [shown, fault, tookMs, isLate]);
 };

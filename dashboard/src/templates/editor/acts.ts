@@ -132,5 +132,5 @@ export const useTreeActs = (draft: Draft, shown: Outline): TreeActs => {
   );
   const key = branch ?? draft.selected;
   const chosen = key === undefined ? undefined : (shown.byKey.get(key) ?? shown.byKey.get(draft.selected ?? ''));
-  return { ...acts, chosen, said };
+  return useMemo(() => ({ ...acts, chosen, said }), [acts, chosen, said]);
 };

@@ -1,6 +1,7 @@
 /** The view in which a template is designed: its structure as a tree, and the preview as a canvas beside it. */
 import {
   lazy,
+  memo,
   type ReactNode,
   Suspense,
   useCallback,
@@ -48,11 +49,11 @@ const wholeWords = { email: 'Mail', attachment: 'Document', block: 'Block' } as 
 
 const NO_SWITCHES: Switches = new Map();
 
-const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
+const DesignView = ({ draft, settled, previewed, onShownAs }: ViewProps) => {
   const { kind, canWrite, faults } = draft;
   const isPhone = useIsPhone();
   // A letter is painted before the tree and the canvas follow it.
-  const content = useDeferredValue(draft.content);
+  const content = useDeferredValue(settled.content);
   const outline = useMemo(() => outlineOf(content, kind), [content, kind]);
   const acts = useTreeActs(draft, outline);
   const { chosen } = acts;
@@ -83,21 +84,27 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
     sought.current = node.key;
     setSwitches((now) => new Map([...now, ...switchesFor(node)]));
   }, []);
+  const onAdd = useCallback(() => setAsked('add'), []);
+  const onRename = useCallback(() => setAsked('rename'), []);
+  const tools = useMemo(
+    () => <SwitchOf chosen={chosen} switches={switches} onChange={setSwitches} />,
+    [chosen, switches],
+  );
   const isWithCanvas = !isPhone && kind !== 'attachment' && (kind !== 'block' || canWrite);
 
   return (
     <div className={cx(styles['design'], isWithCanvas && styles['withCanvas'])}>
       <section className={styles['structure']} aria-label="Structure of the template">
-        {canWrite ? <Toolbar acts={acts} onAsk={setAsked} /> : null}
-        <Structure
+        {canWrite ? <SettledToolbar acts={acts} onAsk={setAsked} /> : null}
+        <SettledStructure
           outline={outline}
           faults={faults}
           acts={acts}
           canWrite={canWrite}
           onDrag={drag}
           focusAgain={closed}
-          onAdd={() => setAsked('add')}
-          onRename={() => setAsked('rename')}
+          onAdd={onAdd}
+          onRename={onRename}
         />
         <p className={styles['way']}>
           <AriaButton
@@ -119,7 +126,7 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
       </section>
       {isWithCanvas ? (
         <section className={styles['canvas']} aria-label="Canvas" aria-busy={previewed.isLate}>
-          <Canvas
+          <SettledCanvas
             previewed={previewed}
             outline={outline}
             chosen={chosen}
@@ -130,14 +137,14 @@ const DesignView = ({ draft, previewed, onShownAs }: ViewProps) => {
             onDrag={drag}
             onMove={acts.move}
             onHidden={reveal}
-            tools={<SwitchOf chosen={chosen} switches={switches} onChange={setSwitches} />}
+            tools={tools}
           />
         </section>
       ) : null}
       <section className={styles['form']} aria-label="Properties">
         <PropertiesForm draft={draft} />
       </section>
-      <Toast acts={acts} undo={draft.undo} />
+      <SettledToast acts={acts} undo={draft.undo} />
       {asked === 'add' ? (
         <Suspense fallback={<Spinner label="Loading the components" />}>
           <AddDialog outline={outline} chosen={chosen} onAdd={acts.insert} onClose={close} />
@@ -312,6 +319,12 @@ const Toast = ({ acts, undo }: Readonly<{ acts: TreeActs; undo: (() => void) | u
     </div>
   );
 };
+
+/** A letter in the form draws none of these. */
+const SettledStructure = memo(Structure);
+const SettledCanvas = memo(Canvas);
+const SettledToolbar = memo(Toolbar);
+const SettledToast = memo(Toast);
 
 const nameIn = ({ kind, value }: TreeNode): string => String(value[kind === 'page' ? 'pageName' : 'id'] ?? '');
 
