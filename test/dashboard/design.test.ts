@@ -275,6 +275,45 @@ void t.test('the design of a template', { skip: withoutChromium }, async (t) => 
     });
   });
 
+  await t.test('letters are at once in a save, in another view, after a reload and in an undo', async (t) => {
+    const made = await make(app, 'letters');
+    await visit(t, {}, async (page) => {
+      await open(page, made, signIn);
+      const subject = page.locator('[data-field=subject] input').first();
+      await subject.click();
+      await page.keyboard.press('End');
+      await page.keyboard.type(' on');
+      await page.keyboard.press('Control+s');
+      await eventually(
+        'the newest letter is saved',
+        async () => ((await saved(app, made)).subject === 'A note on' ? true : undefined),
+        SEEN_WITHIN_MS,
+      );
+      await page.keyboard.type('e');
+      await page.getByRole('link', { name: 'JSON', exact: true }).click();
+      await page.getByText('A note one').first().waitFor();
+      await page.getByRole('link', { name: 'Design', exact: true }).click();
+      await subject.click();
+      await page.keyboard.press('End');
+      await page.keyboard.type('r');
+      await page.reload();
+      await page.getByText(/that were not saved are back/).waitFor();
+      t.equal(await subject.inputValue(), 'A note oner');
+      await subject.click();
+      await page.keyboard.press('End');
+      await page.keyboard.type('s');
+      await page.getByRole('button', { name: 'Undo', exact: true }).click();
+      t.equal(await subject.inputValue(), 'A note oner');
+      // The tree and the canvas follow at the pause.
+      await row(page, /Hello there/).click();
+      await page.locator('[role=textbox][aria-multiline]').first().click();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type(', reader');
+      await row(page, /Hello there, reader/).waitFor();
+      await page.frameLocator('iframe[title^="Preview"]').getByText('Hello there, reader').waitFor();
+    });
+  });
+
   await t.test('two people: both versions are shown, and go together where they can', async (t) => {
     const made = await make(app, 'two-people');
     const theirs = (change: (schema: typeof template.schema) => void) => {

@@ -75,7 +75,7 @@ type DraftOptions = Readonly<{
 }>;
 
 /** Views that show the whole content follow when nothing was typed for this long. */
-const SETTLED_AFTER_MS = 120;
+const SETTLED_AFTER_MS = 250;
 
 /** In: the newest content, and whether the last act was typing. Out: the content as of the last pause of typing. */
 const useSettled = (content: Content, isTyping: boolean): Content => {

@@ -24,7 +24,7 @@ import { Fault, Loading, State } from '../ui/states';
 import { StatusBadge } from '../ui/status';
 import { useIsPhone } from '../ui/width';
 import { Acts } from './acts';
-import { bodyOfChange, type Content, contentOf, idAt, type Kind, stateOf, type Stored } from './content';
+import { bodyOfChange, type Content, contentOf, idAt, isEqual, type Kind, stateOf, type Stored } from './content';
 import { type ContentFault, type Draft, useDraft } from './draft';
 import { type Kept, keptDraft, useKeeping } from './editor/kept';
 import { Back, Refused, useMeanwhile } from './editor/meanwhile';
@@ -182,7 +182,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
     content: unchecked.content,
   });
   const { refused } = unchecked;
-  const faults = useMemo<readonly ContentFault[]>(() => {
+  const foundFaults = useMemo<readonly ContentFault[]>(() => {
     const found =
       refused === undefined || refused.errors.length === 0 ? (previewed.shown?.errors ?? []) : refused.errors;
     return found.map(({ field, message }) => {
@@ -190,6 +190,7 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
       return { path: field, message, ...(at === undefined ? {} : { id: at }) };
     });
   }, [previewed.shown, refused, content]);
+  const faults = useSame(foundFaults);
   const draft: Draft = { ...unchecked, faults };
   const settled = useMemo<Draft>(() => ({ ...uncheckedSettled, faults }), [uncheckedSettled, faults]);
 
@@ -282,6 +283,13 @@ const Editor = ({ kind, newest, first, kept }: Begun & Readonly<{ kind: Kind; ne
       </div>
     </article>
   );
+};
+
+/** In: a value. Out: the one of before as long as it says the same, so that what shows it is not drawn again. */
+const useSame = <Value,>(value: Value): Value => {
+  const before = useRef(value);
+  if (!isEqual(before.current, value)) before.current = value;
+  return before.current;
 };
 
 /** These stand around the views, and are drawn at pauses of typing. */

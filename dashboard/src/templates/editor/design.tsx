@@ -52,9 +52,10 @@ const NO_SWITCHES: Switches = new Map();
 const DesignView = ({ draft, settled, previewed, onShownAs }: ViewProps) => {
   const { kind, canWrite, faults } = draft;
   const isPhone = useIsPhone();
-  // A letter is painted before the tree and the canvas follow it.
+  // A letter is painted before the tree and the canvas follow it. The tree shows nothing beside the schema.
   const content = useDeferredValue(settled.content);
-  const outline = useMemo(() => outlineOf(content, kind), [content, kind]);
+  const { schema } = content;
+  const outline = useMemo(() => outlineOf(content, kind), [schema, kind]);
   const acts = useTreeActs(draft, outline);
   const { chosen } = acts;
   const [asked, setAsked] = useState<Asked>();
