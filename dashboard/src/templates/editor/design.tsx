@@ -1,16 +1,5 @@
 /** The view in which a template is designed: its structure as a tree, and the preview as a canvas beside it. */
-import {
-  lazy,
-  memo,
-  type ReactNode,
-  Suspense,
-  useCallback,
-  useDeferredValue,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { lazy, memo, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Button as AriaButton, type ButtonProps } from 'react-aria-components';
 import { Dialog } from '../../ui/dialog';
 import { Button, Notice, Spinner, TextField } from '../../ui/controls';
@@ -52,8 +41,9 @@ const NO_SWITCHES: Switches = new Map();
 const DesignView = ({ draft, settled, previewed, onShownAs }: ViewProps) => {
   const { kind, canWrite, faults } = draft;
   const isPhone = useIsPhone();
-  // A letter is painted before the tree and the canvas follow it. The tree shows nothing beside the schema.
-  const content = useDeferredValue(settled.content);
+  // Letters reach the tree and the canvas at a pause; other acts at once, with what they choose. The tree shows the
+  // schema alone.
+  const { content } = settled;
   const { schema } = content;
   const outline = useMemo(() => outlineOf(content, kind), [schema, kind]);
   const acts = useTreeActs(draft, outline);
