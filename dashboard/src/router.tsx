@@ -10,7 +10,6 @@ import {
   useRouter,
 } from '@tanstack/react-router';
 import { RouterProvider as AriaRouter } from 'react-aria-components';
-import { queryClient } from './api/queries';
 import { isSignedIn, whenSessionEnds } from './api/session';
 import { withTeam } from './api/team';
 import { dashboardUrl } from './api/values';
@@ -159,8 +158,8 @@ export const router = createRouter({
 });
 
 whenSessionEnds(() => {
-  queryClient.clear();
-  const { href } = router.state.location;
+  const { href, pathname } = router.latestLocation;
+  if (pathname === '/sign-in') return;
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { returnTo: href }, replace: true });
 });
 

@@ -46,6 +46,7 @@ type FaultBody = Readonly<{
   errors?: readonly FieldFault[];
 }>;
 
+const SIGNED_OUT: FaultBody = { code: 'SIGNED_OUT', message: 'You are signed out.' };
 const NOT_REACHED: FaultBody = { code: 'NOT_REACHED', message: 'The service cannot be reached.' };
 
 /**
@@ -117,14 +118,14 @@ export const download = async <Data extends Operation>(
 
 const sendInSession = async (method: Method, data: Operation, options: Options): Promise<Response> => {
   const isInSession = isSignedIn();
+  if (!isInSession && !data.url.startsWith('/api/auth/')) {
+    // Another tab signed out, or the page that is being left asks once more: the service would refuse it.
+    sessionEnded();
+    throw new ApiFault(401, SIGNED_OUT);
+  }
   if (isRefreshDue() && (await refreshSession()) === 'unknown') throw new ApiFault(0, NOT_REACHED);
   const first = await send(method, data, options);
-  if (first.status !== 401) return first;
-  if (!isInSession) {
-    // Another tab signed out, and nobody has signed in since the call began.
-    if (!data.url.startsWith('/api/auth/') && !isSignedIn()) sessionEnded();
-    return first;
-  }
+  if (first.status !== 401 || !isInSession) return first;
   switch (await refreshSession()) {
     case 'refreshed':
       return send(method, data, options);

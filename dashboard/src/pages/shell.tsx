@@ -13,7 +13,7 @@ import {
 } from 'react-aria-components';
 import type { GetOwnUserResponse, LogoutData, LogoutResponse } from '#api';
 import { call } from '../api/client';
-import { meQuery, queryClient, type Team, teamsQuery } from '../api/queries';
+import { meQuery, type Team, teamsQuery } from '../api/queries';
 import { forgetKept, forgetSession } from '../api/session';
 import { chosenTeam, rememberTeam, TeamProvider } from '../api/team';
 import { ownPath, values } from '../api/values';
@@ -310,7 +310,6 @@ const AccountMenu = ({ who, email }: Readonly<{ who: string; email: string | nul
     await call<LogoutData, LogoutResponse>('POST', { url: '/api/auth/logout' }).catch(() => undefined);
     forgetSession();
     forgetKept();
-    queryClient.clear();
     await navigate({ to: '/sign-in', search: {} });
   };
   return (

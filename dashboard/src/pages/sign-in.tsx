@@ -13,6 +13,9 @@ import { useTitle } from '../ui/title';
 import { Card } from './card';
 import styles from './card.module.css';
 
+/** The key of the read of providers. */
+const PROVIDERS = 'providers';
+
 export const SignInPage = () => {
   const returnTo = insideOnly(useSearch({ from: '/sign-in' }).returnTo);
   const navigate = useNavigate();
@@ -20,6 +23,8 @@ export const SignInPage = () => {
   const [isBusy, setIsBusy] = useState(false);
   const [fault, setFault] = useState<string>();
   useTitle('Sign in');
+  // What the person before has read goes when no page shows it any more: a page reads again what goes from under it.
+  useEffect(() => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== PROVIDERS }), []);
 
   const signIn = async (form: FormData): Promise<void> => {
     setIsBusy(true);
@@ -104,13 +109,13 @@ const NeedsHttps = () => (
 
 const Providers = ({ returnTo }: Readonly<{ returnTo: string }>) => {
   const { data } = useQuery({
-    queryKey: ['providers'],
+    queryKey: [PROVIDERS],
     staleTime: Infinity,
     queryFn: ({ signal }) =>
       call<ListSignInProvidersData, ListSignInProvidersResponse>('GET', { url: '/api/auth/oidc' }, { signal }),
   });
   // A page that was restored from the history would still show an old list.
-  useEffect(() => () => void queryClient.removeQueries({ queryKey: ['providers'] }), []);
+  useEffect(() => () => void queryClient.removeQueries({ queryKey: [PROVIDERS] }), []);
   if (data === undefined || data.data.length === 0) return null;
   const query = new URLSearchParams({ returnTo: `/app${returnTo}` }).toString();
   return (
