@@ -55,7 +55,18 @@ const english = {
 };
 
 export default tseslint.config(
-  { ignores: ['build/**', '.build-*/**', 'node_modules/**', '.tap/**', 'data/**', 'coverage/**'] },
+  {
+    ignores: [
+      'build/**',
+      '.build-*/**',
+      'node_modules/**',
+      '.tap/**',
+      'data/**',
+      'coverage/**',
+      '**/*.gen.ts',
+      'packages/*/dist/**',
+    ],
+  },
   js.configs.recommended,
   ...tseslint.configs.recommended,
   { files: ['**/*.ts', '**/*.tsx', '**/*.js'], plugins: { english }, rules: { 'english/beginnings': 'error' } },
@@ -105,7 +116,7 @@ export default tseslint.config(
     rules: { 'no-console': 'off' },
   },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts', 'dashboard/**/*.ts', 'dashboard/**/*.tsx'],
+    files: ['test/**/*.ts', 'bench/**/*.ts', 'dashboard/**/*.ts', 'dashboard/**/*.tsx', 'packages/**/*.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

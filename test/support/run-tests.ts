@@ -13,7 +13,7 @@ import { forgetCpu, tellCpu } from './cpu-told.js';
 import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest } from './split.js';
 
 /** Scripts of package.json. */
-const RULES = ['check:imports', 'check:format', 'check:dashboard', 'check:lint', 'check:env'] as const;
+const RULES = ['check:imports', 'check:format', 'check:dashboard', 'check:client', 'check:lint', 'check:env'] as const;
 
 const FILES_AT_ONCE = 3;
 /** More files than these that fail are no matter of a busy machine: none of them runs again. */
