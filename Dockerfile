@@ -3,6 +3,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY dashboard/package.json dashboard/
+COPY packages/sdk/package.json packages/sdk/
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json ./
 COPY src src
@@ -10,6 +11,7 @@ COPY test test
 COPY bench bench
 COPY bin bin
 COPY dashboard dashboard
+COPY packages packages
 RUN npm run build && npm prune --omit=dev --no-audit --no-fund
 # Once more with the Node of the image: npm scripts take the one of the packages, and V8 takes back only what the same V8 has compiled.
 RUN node --no-deprecation build/src/adapters/render/workers/bundle-cache.js
