@@ -23,7 +23,7 @@ export const SignInPage = () => {
   const [isBusy, setIsBusy] = useState(false);
   const [fault, setFault] = useState<string>();
   useTitle('Sign in');
-  // What the person before has read goes when no page shows it any more: a page reads again what goes from under it.
+  // The reads of the person before go when no page shows them: a page reads again what goes from under it.
   useEffect(() => queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== PROVIDERS }), []);
 
   const signIn = async (form: FormData): Promise<void> => {

@@ -14,7 +14,6 @@ import {
   Modal,
   ModalOverlay,
   SearchField,
-  Text,
 } from 'react-aria-components';
 import { usePlace } from '../../resources/place';
 import { Button } from '../../ui/controls';
@@ -179,10 +178,8 @@ const AddDialog = ({
                         kind={id === 'section' || id === 'page' ? id : 'component'}
                         type={id.split(' ', 1)[0] ?? ''}
                       />
-                      <Text slot="label">{name}</Text>
-                      <Text slot="description" className={styles['hint']}>
-                        {hint}
-                      </Text>
+                      <span>{name}</span>
+                      <span className={styles['hint']}>{hint}</span>
                     </ListBoxItem>
                   ))}
                 </ListBoxSection>

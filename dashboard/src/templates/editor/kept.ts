@@ -5,6 +5,7 @@
 import { useEffect, useRef } from 'react';
 import { KEPT_TEMPLATES } from '../../api/kept';
 import { isSignedIn } from '../../api/session';
+import { keptName } from '../../api/values';
 import type { Content } from '../content';
 import type { Draft } from '../draft';
 
@@ -50,54 +51,78 @@ const inStore = <Result>(
 
 const keyOf = (userId: string, teamId: string, id: string): string => `${userId} ${teamId} ${id}`;
 
-/** In: a person, a team and a template. Out: what they have not saved; undefined where there is nothing. */
-export const keptDraft = (userId: string, teamId: string, id: string): Promise<Kept | undefined> =>
-  inStore<Kept | undefined>(
-    'readonly',
-    (store) => store.get(keyOf(userId, teamId, id)) as IDBRequest<Kept | undefined>,
-  );
+/** The newest changes of a page that was left before the database had them; a sign-out removes it. */
+const noteOf = (key: string): string => keptName(`kept:template ${key}`);
 
-/** A tab that is closed at once loses no more than this. */
+const noted = (key: string): Kept | undefined => {
+  const text = localStorage.getItem(noteOf(key));
+  return text === null ? undefined : (JSON.parse(text) as Kept);
+};
+
+/** In: a person, a team and a template. Out: their unsaved changes; undefined where there are none. */
+export const keptDraft = async (userId: string, teamId: string, id: string): Promise<Kept | undefined> => {
+  const key = keyOf(userId, teamId, id);
+  const note = noted(key);
+  const inDatabase = await inStore<Kept | undefined>(
+    'readonly',
+    (store) => store.get(key) as IDBRequest<Kept | undefined>,
+  );
+  return note !== undefined && (inDatabase === undefined || inDatabase.at < note.at) ? note : inDatabase;
+};
+
+/** Letters that follow each other are written together. */
 const LATE_MS = 120;
 
 /** Keeps the changes while they are made, and removes them once nothing is left to save. */
 export const useKeeping = (userId: string, teamId: string, draft: Omit<Draft, 'faults'>): void => {
   const { stored, base, content, isChanged } = draft;
   const key = keyOf(userId, teamId, stored.id);
-  const pending = useRef<() => void>(undefined);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  /** The changes that the database does not have yet. */
+  const unwritten = useRef<Readonly<{ key: string; kept: Kept }>>(undefined);
   const hasKept = useRef(false);
   const flush = useRef(() => {
     clearTimeout(timer.current);
     timer.current = undefined;
-    pending.current?.();
-    pending.current = undefined;
+    const now = unwritten.current;
+    // A person who signed out left nothing here.
+    if (now === undefined || !isSignedIn()) return;
+    void inStore('readwrite', (store) => store.put(now.kept, now.key)).then(() => {
+      if (unwritten.current === now) unwritten.current = undefined;
+    });
   });
   useEffect(() => {
     if (isChanged) {
-      pending.current = () => {
-        // A person who signed out left nothing here.
-        if (!isSignedIn()) return;
-        const kept: Kept = { content, base, revision: stored.revision, at: new Date().toISOString() };
-        void inStore('readwrite', (store) => store.put(kept, key));
-      };
+      unwritten.current = { key, kept: { content, base, revision: stored.revision, at: new Date().toISOString() } };
       hasKept.current = true;
       timer.current ??= setTimeout(flush.current, LATE_MS);
     } else if (hasKept.current) {
       clearTimeout(timer.current);
       timer.current = undefined;
-      pending.current = undefined;
+      unwritten.current = undefined;
       hasKept.current = false;
+      localStorage.removeItem(noteOf(key));
       void inStore('readwrite', (store) => store.delete(key));
     }
   }, [content, base, isChanged, stored, key]);
   useEffect(() => {
     const now = (): void => flush.current();
-    window.addEventListener('pagehide', now);
+    // The browser may end the page before the database has written.
+    const leave = (): void => {
+      const last = unwritten.current;
+      if (last === undefined || !isSignedIn()) return;
+      try {
+        localStorage.setItem(noteOf(last.key), JSON.stringify(last.kept));
+      } catch {
+        // The storage is full; the database may still write it.
+      }
+      now();
+    };
+    window.addEventListener('pagehide', leave);
     document.addEventListener('visibilitychange', now);
     return () => {
       now();
-      window.removeEventListener('pagehide', now);
+      window.removeEventListener('pagehide', leave);
       document.removeEventListener('visibilitychange', now);
     };
   }, []);
