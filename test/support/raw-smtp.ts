@@ -47,6 +47,8 @@ export const openRawSmtp = async (port: number, localAddress = '127.0.0.1'): Pro
   };
   listen();
   await Promise.race([once(socket, 'connect'), whenClosed]);
+  // While no server listens, the system may give the client that very port, and it is connected to itself (RFC 9293, 3.5).
+  if (socket.localPort === port && socket.remotePort === port) socket.destroy();
   const write = (bytes: string | Buffer): void => void (socket.writable && socket.write(bytes));
   const reply = (): Promise<string> =>
     new Promise((resolve) => {
