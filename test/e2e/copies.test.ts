@@ -14,7 +14,7 @@ t.setTimeout(900_000);
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const people = ['ann@example.org', 'bob@example.org', 'cyd@example.org'];
 const template = {
-  slug: 'news',
+  slug: 'bulletin',
   name: 'News',
   subject: 'News',
   unsubscribeList: 'newsletter',
@@ -23,7 +23,7 @@ const template = {
     sections: [{ id: 'main', type: 'main', components: [{ id: 'text', type: 'rich-text', content: '<p>News</p>' }] }],
   },
 };
-const news = { templateId: 'news', to: people.map((email) => ({ email })), variables: {} };
+const news = { templateId: 'bulletin', to: people.map((email) => ({ email })), variables: {} };
 
 await t.test('each copy has a dialogue of its own, an outcome of its own, and a link that works', async (t) => {
   // The fate of the second mail is unknown.
