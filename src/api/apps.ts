@@ -23,7 +23,7 @@ const described = {
     uniqueItems: true,
     maxItems: REDIRECT_URIS_MAX,
     description:
-      'Where people are sent back to; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone',
+      'Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone',
   }),
   scopes: ScopesSchema,
 };

@@ -78,7 +78,7 @@ export const LoginRequestSchema = Type.Object(
 
 export const FollowSignInLinkRequestSchema = Type.Object(
   {
-    token: Type.String({ minLength: 1, maxLength: 256, description: 'What stands behind the # of the link' }),
+    token: Type.String({ minLength: 1, maxLength: 256, description: 'The text behind the # of the link' }),
     code: Type.Optional(Code),
   },
   closed,

@@ -22,7 +22,7 @@ export const RetentionTableSchema = Type.Object(
           name: Type.String({ description: 'Names the kind of data, as `emails`' }),
           what: Type.String({ description: 'The kind of data, for people' }),
           period: Type.String({ description: 'How long it is kept, for people, as `30 days`' }),
-          then: Type.String({ description: 'What happens then, for people' }),
+          then: Type.String({ description: 'The act that is due then, in words for people' }),
           setting: nullable(Type.String({ description: 'The setting of the instance; null: it is fixed' })),
         },
         closed,

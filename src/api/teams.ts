@@ -64,7 +64,7 @@ const BrandSchema = Type.Object(
     text: nullable(Type.String()),
     contrast: Type.Object({ text: Contrast('text'), accent: Contrast('accent') }, closed),
   },
-  { ...closed, description: 'What is null has the default of the service' },
+  { ...closed, description: 'A part that is null has the default of the service' },
 );
 
 const RoleSchema = enumOf(
@@ -135,7 +135,9 @@ export const BrandPreviewQuerySchema = Type.Object(
       ),
     ),
     scheme: Type.Optional(enumOf(['light', 'dark'])),
-    language: Type.Optional(Type.String({ maxLength: 35, description: 'Of the page; default: as the browser asks' })),
+    language: Type.Optional(
+      Type.String({ maxLength: 35, description: 'The language of the page; default: as the browser asks' }),
+    ),
     logo: Type.Optional(Type.String({ maxLength: 64, description: 'Id of a picture of the gallery; empty: none' })),
     accent: PreviewColor,
     background: PreviewColor,
@@ -158,7 +160,7 @@ export const TeamListItemSchema = Type.Object(
     role: RoleSchema,
     permissions: Type.Array(enumOf(accessPermissions), {
       description:
-        'What your role allows in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted',
+        'Permissions of your role in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted',
     }),
     memberCount: Type.Integer(),
     createdAt: Time,

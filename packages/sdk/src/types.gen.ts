@@ -976,7 +976,7 @@ export type System = {
         } | null;
     };
     /**
-     * Of all teams together
+     * Counts of all teams together
      */
     queue: {
         high: {
@@ -1179,7 +1179,7 @@ export type RetentionTable = {
          */
         period: string;
         /**
-         * What happens then, for people
+         * The act that is due then, in words for people
          */
         then: string;
         setting: string | null;
@@ -1687,7 +1687,7 @@ export type SavedTemplate = {
      */
     revision: number;
     /**
-     * What the author should know: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
+     * Hints for the author: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
      */
     warnings: Array<{
         field: string;
@@ -1963,7 +1963,7 @@ export type UnsavedTemplatePreview = {
         message: string;
     }>;
     /**
-     * What a save would refuse, with the paths that its answer names; at most 100. What is named here is left out of the preview, or has the name of its component in its place
+     * Faults for which a save would be refused, with the paths that its answer names; at most 100. A part that is named here is left out of the preview, or has the name of its component in its place
      */
     errors: Array<{
         field: string;
@@ -1993,7 +1993,7 @@ export type UnsavedBlockPreview = {
         message: string;
     }>;
     /**
-     * What a save would refuse, with the paths that its answer names; at most 100. What is named here is left out of the preview, or has the name of its component in its place
+     * Faults for which a save would be refused, with the paths that its answer names; at most 100. A part that is named here is left out of the preview, or has the name of its component in its place
      */
     errors: Array<{
         field: string;
@@ -2028,7 +2028,7 @@ export type UnsavedDocumentPreview = {
         message: string;
     }>;
     /**
-     * What a save would refuse, with the paths that its answer names; at most 100. What is named here is left out of the preview, or has the name of its component in its place
+     * Faults for which a save would be refused, with the paths that its answer names; at most 100. A part that is named here is left out of the preview, or has the name of its component in its place
      */
     errors: Array<{
         field: string;
@@ -2450,7 +2450,7 @@ export type SavedAttachmentTemplate = {
      */
     revision: number;
     /**
-     * What the author should know: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
+     * Hints for the author: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
      */
     warnings: Array<{
         field: string;
@@ -2825,7 +2825,7 @@ export type SavedBlock = {
      */
     revision: number;
     /**
-     * What the author should know: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
+     * Hints for the author: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell
      */
     warnings: Array<{
         field: string;
@@ -3438,7 +3438,7 @@ export type CreateOAuthAppRequest = {
      */
     homepage?: string;
     /**
-     * Where people are sent back to; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
+     * Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
      */
     redirectUris: Array<string>;
     scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
@@ -3462,7 +3462,7 @@ export type UpdateOAuthAppRequest = {
      */
     homepage?: string;
     /**
-     * Where people are sent back to; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
+     * Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
      */
     redirectUris?: Array<string>;
     scopes?: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
@@ -4477,7 +4477,7 @@ export type RegisteredUser = {
  */
 export type FollowSignInLinkRequest = {
     /**
-     * What stands behind the # of the link
+     * The text behind the # of the link
      */
     token: string;
     /**
@@ -5134,7 +5134,7 @@ export type Team = {
         country: string;
     };
     /**
-     * What is null has the default of the service
+     * A part that is null has the default of the service
      */
     brand: {
         logo: string | null;
@@ -5174,7 +5174,7 @@ export type TeamListItem = {
      */
     role: 'owner' | 'admin' | 'member' | 'viewer';
     /**
-     * What your role allows in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted
+     * Permissions of your role in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted
      */
     permissions: Array<'emails:send' | 'emails:read' | 'emails:delete' | 'templates:read' | 'templates:write' | 'analytics:read' | 'webhooks:manage' | 'api-keys:manage' | 'suppressions:manage' | 'credits:grant' | 'domains:manage' | 'feedback:write' | 'privacy:manage' | 'tracking:manage' | 'emails:content' | 'webhooks:read' | 'webhooks:write' | 'team:read' | 'team:manage' | 'team:delete' | 'members:manage' | 'ownership:manage' | 'billing:manage' | 'oauth-apps:manage' | 'audit:read' | 'profile:read' | 'profile:write' | 'system:read'>;
     memberCount: number;
@@ -17206,7 +17206,7 @@ export type PreviewBrandData = {
         show?: 'mail' | 'unsubscribe';
         scheme?: 'light' | 'dark';
         /**
-         * Of the page; default: as the browser asks
+         * The language of the page; default: as the browser asks
          */
         language?: string;
         /**

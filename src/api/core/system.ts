@@ -120,7 +120,7 @@ export const SystemSchema = Type.Object(
         (typeof priorities)[number],
         typeof Queue
       >,
-      { ...closed, description: 'Of all teams together' },
+      { ...closed, description: 'Counts of all teams together' },
     ),
     diskFreeBytes: Type.Integer({ description: 'On the disk of the data directory' }),
     processes: Type.Array(SystemProcessSchema, { description: 'Every process that lives; the answering one first' }),

@@ -52,7 +52,7 @@ const warningsField = (description: string) =>
 /** Stands only in the answer to a save. */
 const savedFields = {
   warnings: warningsField(
-    'What the author should know: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell',
+    'Hints for the author: paths that no variable declares, formulas that a document shows as text, links and pictures of rich text with an address that can never be one, pictures of other servers without sides, constants without braces, files that are not in the gallery, watermarks that are cut off, texts that a language lacks or that share a translation, and a mail (with the defaults of its variables, in each language) so large that Gmail cuts it off. Empty where there is nothing to tell',
   ),
 };
 

@@ -22,7 +22,7 @@ const marks = Type.Optional(
 
 const errors = Type.Array(Type.Object({ field: Type.String(), message: Type.String() }, closed), {
   description:
-    'What a save would refuse, with the paths that its answer names; at most 100. What is named here is left out of the preview, or has the name of its component in its place',
+    'Faults for which a save would be refused, with the paths that its answer names; at most 100. A part that is named here is left out of the preview, or has the name of its component in its place',
 });
 
 export const PreviewUnsavedTemplateRequestSchema = Type.Object(

@@ -20,7 +20,7 @@ const tags = [
   { name: 'Audit log', description: 'Actions in a team: who did what, from where and with which result.' },
   {
     name: 'Live events',
-    description: 'What changes in the lists of a team, for the page of a person who looks at them.',
+    description: 'Changes in the lists of a team, for the page of a person who looks at them.',
   },
   { name: 'OAuth', description: 'Apps that act for people and teams, and what people granted them.' },
   {
