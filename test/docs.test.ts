@@ -167,6 +167,7 @@ void t.test('every relative link and picture resolves', async (t) => {
       .map((name) => `docs/${name}`),
   ];
   for (const page of pages) {
+    t.notMatch(read(page), /^(?:<{7}|>{7}|={7}$)/m, `${page} has no marks of a merge`);
     for (const [, target = ''] of withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       const [path = '', anchor] = target.split('#');
