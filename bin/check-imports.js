@@ -25,9 +25,10 @@ const small = sources.filter(isSmall).map(({ source }) => source);
 
 /** The dashboard takes of the service what this file names: types, and values of files that need no Node. */
 const FROM_SERVICE = 'dashboard/src/templates/service.ts';
-const PLAIN = ['components', 'contrast', 'languages', 'scope/constants', 'translations'].map(
-  (name) => `domain/rendering/${name}.js`,
-);
+const PLAIN = [
+  ...['components', 'contrast', 'languages', 'scope/constants', 'translations'].map((name) => `rendering/${name}`),
+  ...['templates/authored', 'templates/difference', 'email/words'],
+].map((name) => `domain/${name}.js`);
 const ofDashboard = globSync('dashboard/src/**/*.{ts,tsx}').flatMap((name) =>
   [...readFileSync(name, 'utf8').matchAll(/^(import|export)( type)?\b[^;]*?from '(?:\.\.\/)+src\/([^']+)'/gm)]
     .filter(([, , type, file]) => name !== FROM_SERVICE || (type === undefined && !PLAIN.includes(file)))

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { bodyOfChange, type Content, contentOf, idAt, stepsOf } from '../../dashboard/src/templates/content.js';
-import { differencesOf } from '../../dashboard/src/templates/difference.js';
+import { differencesOf } from '../../src/domain/templates/difference.js';
 import { componentAt, plainOf, rangeAt, readJson, typedAt } from '../../dashboard/src/templates/json-text.js';
 import { explanationAt, namesAt, type Schema, valuesAt } from '../../dashboard/src/templates/suggest.js';
 import { missingIn, strayIn, textsOf, withTranslation } from '../../dashboard/src/templates/texts.js';

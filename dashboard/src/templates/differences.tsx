@@ -1,5 +1,5 @@
 /** Differences of two contents in words. */
-import type { Difference } from './difference';
+import type { Difference } from './service';
 import styles from './page.module.css';
 
 const SHOWN_MAX = 200;

@@ -8,7 +8,7 @@ import { usePlace } from '../resources/place';
 import { Button, Notice } from '../ui/controls';
 import { Fault, Loading } from '../ui/states';
 import { type Stored, versionOf, wholeOf } from './content';
-import { differencesOf } from './difference';
+import { differencesOf } from './service';
 import { Differences } from './differences';
 import type { ContentFault, Draft } from './draft';
 import { apiOf } from './kinds';

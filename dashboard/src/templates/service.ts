@@ -33,3 +33,15 @@ export type { ValueFormat, VariableType } from '../../../src/domain/rendering/sc
 export type { columnTypes } from '../../../src/domain/rendering/scope/display-format.js';
 export { mapBlockTexts, mapDocumentTexts, mapEmailTexts } from '../../../src/domain/rendering/languages.js';
 export { fallbackTags, nameOfText } from '../../../src/domain/rendering/translations.js';
+export {
+  bodyOfChange,
+  type Content,
+  contentOf,
+  isEqual,
+  type Kind,
+  kinds,
+  versionOf,
+  wholeOf,
+} from '../../../src/domain/templates/authored.js';
+export { type Difference, differencesOf } from '../../../src/domain/templates/difference.js';
+export { entryInWords, reasonInWords, ruleInWords } from '../../../src/domain/email/words.js';

@@ -8,7 +8,7 @@ import { Button } from '../ui/controls';
 import { Fault, Loading, State } from '../ui/states';
 import { Moment } from '../ui/time';
 import { type Content, contentOf, wholeOf } from './content';
-import { differencesOf } from './difference';
+import { differencesOf } from './service';
 import { Differences } from './differences';
 import { apiOf, type VersionItem } from './kinds';
 import type { ViewProps } from './page';

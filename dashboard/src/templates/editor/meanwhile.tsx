@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { Button, Notice } from '../../ui/controls';
 import { Moment } from '../../ui/time';
 import { bodyOfChange, contentOf, type Stored } from '../content';
-import { differencesOf } from '../difference';
+import { differencesOf } from '../service';
 import { Differences } from '../differences';
 import type { Draft } from '../draft';
 import { apiOf } from '../kinds';

@@ -1,8 +1,8 @@
 /**
  * The difference of two contents of a template in the terms of its author: components that came, went, moved or are
- * other, variables, texts of languages. Nothing here needs a browser.
+ * other, variables, texts of languages. The dashboard and the command line show it.
  */
-import type { Content } from './content.js';
+import type { Content } from './authored.js';
 
 export type Difference = Readonly<{
   what: 'added' | 'removed' | 'moved' | 'changed';
