@@ -9,7 +9,9 @@ import { sendEmailsExamples, sendExamples } from '../../src/api/examples.js';
 import {
   equip,
   followPages,
+  isRefusal,
   lackingPrograms,
+  registerAda,
   runPage,
   serve,
   shell,
@@ -50,7 +52,7 @@ await t.test(
     const { server, reader } = await followPages(t);
     const { directory, settings } = reader;
     const firstMail = shownOf('docs/first-mail.md');
-    const refused = firstMail.findIndex(({ heading }) => heading.startsWith('When the host refuses'));
+    const refused = firstMail.findIndex(isRefusal);
     t.ok(refused > 5);
 
     await t.test('to a mail in the mailbox', async (t) => {
@@ -61,7 +63,9 @@ await t.test(
       for (const kind of ['email.queued', 'email.sent', 'email.delivered'])
         t.match(heard, new RegExp(`${kind} +ben@example.com +Ben, welcome aboard +evt_`));
       await runPage(t, shownOf('docs/attachments.md'), reader);
-      await runPage(t, shownOf('docs/api.md'), reader);
+      await registerAda(t, reader.base);
+      for (const page of ['docs/api.md', 'docs/templates.md', 'docs/blocks.md'])
+        await runPage(t, shownOf(page), reader);
     });
 
     await t.test('and sends each example of the API description', async (t) => {

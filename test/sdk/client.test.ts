@@ -7,6 +7,7 @@ import { sealpostTransport } from '../../packages/sdk/src/nodemailer.js';
 import { assertDefined } from '../../src/domain/core/ids.js';
 import { openApiDocument } from '../../src/http/index.js';
 import { startTestApp } from '../support/app.js';
+import { callAll } from '../support/client-calls.js';
 
 type Seen = Readonly<{ method: string; url: URL; headers: Headers; body: unknown; signal: AbortSignal | null }>;
 
@@ -58,23 +59,7 @@ void t.test('every operation is that of the API description, and none lacks', as
     ),
   );
   const { client, seen } = clientOf([() => Response.json({ data: [], deliveries: [] })]);
-  const callEach = async (members: object): Promise<void> => {
-    for (const member of Object.values(members) as readonly unknown[])
-      if (typeof member === 'object' && member !== null) await callEach(member);
-      else if (typeof member === 'function') {
-        const answer = (member as (...values: readonly unknown[]) => unknown)('{id}', '{id}', undefined, undefined);
-        if (typeof answer === 'object' && answer !== null && 'page' in answer)
-          await (answer as { page: () => Promise<unknown> }).page();
-        else await answer;
-      }
-  };
-  await callEach({
-    ...client,
-    emails: { ...client.emails, sendMany: undefined },
-    suppressions: { ...client.suppressions, import: undefined },
-  });
-  await client.emails.sendMany({ emails: [] });
-  await client.suppressions.import(new Blob(['email\n']));
+  await callAll(client, '{id}');
   const plain = (text: string): string => text.replaceAll(/\{\w+\}/g, '{}');
   const known = new Map([...described].map(([name, operation]) => [plain(name), operation] as const));
   const called = new Set<string>();

@@ -1,6 +1,6 @@
 /** The package of the client as it is published: its page compiles against it and runs, also where only web standards are. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { createContext, runInContext } from 'node:vm';
 import t from 'tap';
 import type { createClient as make } from '../../packages/sdk/src/index.js';
 import { startTestApp } from '../support/app.js';
+import { compilePrograms, installClient } from '../support/client-forms.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const run = promisify(execFile);
@@ -17,20 +18,9 @@ const run = promisify(execFile);
 const shown = (): readonly string[] =>
   [...readFileSync(join(root, 'docs/sdk.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '');
 
-/** A folder of somebody else's program, in which the packed client is installed. */
-const installed = async (folder: string): Promise<void> => {
-  const target = join(folder, 'node_modules/sealpost-client');
-  mkdirSync(target, { recursive: true });
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: join(root, 'packages/sdk') });
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
-  await run('tar', ['-xzf', join(folder, tarball), '--strip-components=1', '-C', target]);
-  for (const name of ['nodemailer', '@types'])
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-};
-
 void t.test('the packed client', async (t) => {
   const folder = t.testdir();
-  await installed(folder);
+  await installClient(folder);
   const file = (name: string): string => join(folder, name);
 
   await t.test('has its code, its types and its page alone', async (t) => {
@@ -51,28 +41,14 @@ void t.test('the packed client', async (t) => {
     const programs = blocks.filter((code) => !hooks.includes(code));
     t.same([hooks.length, programs.length], [1, 3]);
     const imports = /^import .*$/gm;
-    writeFileSync(
-      file('program.ts'),
-      [
+    const said = await compilePrograms(folder, {
+      'program.ts': [
         ...programs.flatMap((code) => code.match(imports) ?? []),
         ...programs.map((code) => code.replaceAll(imports, '')),
       ].join('\n'),
-    );
-    writeFileSync(file('hook.ts'), hooks.join('\n'));
-    const compilerOptions = {
-      ...{ strict: true, noEmit: true, module: 'NodeNext', target: 'ES2023' },
-      ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, types: ['node'] },
-      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
-    };
-    writeFileSync(file('package.json'), '{"type":"module"}');
-    writeFileSync(file('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts', 'hook.ts'] }));
-    const compiled = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
-      (fault: unknown) => fault as { stdout: string },
-    );
-    t.equal(compiled.stdout, '', 'the programs have no type error');
-    await run(join(root, 'node_modules/.bin/esbuild'), [
-      ...[file('program.ts'), '--format=esm', `--outfile=${file('program.js')}`, '--log-level=error'],
-    ]);
+      'hook.ts': hooks.join('\n'),
+    });
+    t.equal(said, '', 'the programs have no type error');
     const { stdout } = await run(process.execPath, [file('program.js')], { env: { API_URL: url, API_KEY: app.key } });
     t.match(stdout, /^queued [\da-f-]{36}\n(?:.+\n)+There is no such template\.\n$/);
   });

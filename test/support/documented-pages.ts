@@ -1,6 +1,6 @@
 /** Runs what a page of the documentation shows against a fresh start: every command, in order, as one reader would. */
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
@@ -15,21 +15,34 @@ import { environmentOf, finished, mainFile, startServer, type ServerProcess, typ
 /** Compiled tests lie two folders deep in the output: build/test. */
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-export type Shown = Readonly<{ heading: string; command: string; answer: string | undefined }>;
+/** `client`: the `ts` block directly after the commands, which does the same by the client. */
+export type Shown = Readonly<{
+  heading: string;
+  command: string;
+  client: string | undefined;
+  answer: string | undefined;
+}>;
 
 /**
- * The shell blocks of a page in order, each with the JSON that the page shows as its answer; without those that the
- * test does itself.
+ * The shell blocks of a page in order, each with its form for the client and the JSON that the page shows as its
+ * answer; without those that the test does itself.
  */
 export const shownOf = (page: string): readonly Shown[] => {
   const shown: Shown[] = [];
   let heading = '';
-  for (const [, title, language, inside = ''] of readFileSync(join(root, page), 'utf8').matchAll(
-    /^#+ (.*)$|^```(\w*)\n([^]*?)^```$/gm,
-  )) {
+  // A block that begins at this offset stands directly after the last commands.
+  let next = -1;
+  for (const { 0: whole, 1: title, 2: language, 3: inside = '', index } of readFileSync(
+    join(root, page),
+    'utf8',
+  ).matchAll(/^#+ (.*)$|^```(\w*)\n([^]*?)^```$/gm)) {
     const last = shown.at(-1);
     if (title !== undefined) heading = title;
-    else if (language === 'sh') shown.push({ heading, command: inside, answer: undefined });
+    else if (language === 'sh') {
+      shown.push({ heading, command: inside, client: undefined, answer: undefined });
+      next = index + whole.length + 2;
+    } else if (language === 'ts' && last !== undefined && index === next)
+      shown[shown.length - 1] = { ...last, client: inside };
     else if (language === 'json' && last?.heading === heading && last.answer === undefined)
       shown[shown.length - 1] = { ...last, answer: inside };
   }
@@ -46,26 +59,36 @@ export type Reader = Readonly<{ base: string; key: string; directory: string; se
 /** The pages show one; a test has another, so that two can run beside each other. */
 const smtpPortOf = ({ SEALPOST_SMTP_URL: url }: Settings): string => (url === undefined ? '2525' : new URL(url).port);
 
-/** One shell runs all commands of a page, as a reader does: what one sets, the next one sees. */
-const script = (blocks: readonly Shown[], { base, settings }: Reader): string =>
+/** The commands of each block as a reader of the test runs them, and last what ends the programs that they started. */
+export const commandsOf = (blocks: readonly Shown[], { base, settings }: Reader): readonly string[] => [
+  ...blocks.map(({ command }) =>
+    command
+      .replaceAll('http://127.0.0.1:3000', base)
+      .replaceAll('2525', smtpPortOf(settings))
+      .replace(
+        /^(npx sealpost webhooks listen)$/m,
+        '$1 >listen.log & listener=$!; until grep -q arrive listen.log; do /bin/sleep 0.05; done',
+      )
+      .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children')
+      .trim(),
+  ),
   [
-    // All that is set is exported: the programs on the path look at the mail that the page calls $id.
-    'set -a -o pipefail',
-    ...blocks.map(({ command }) => {
-      const here = command
-        .replaceAll('http://127.0.0.1:3000', base)
-        .replaceAll('2525', smtpPortOf(settings))
-        .replace(
-          /^(npx sealpost webhooks listen)$/m,
-          '$1 >listen.log & listener=$!; until grep -q arrive listen.log; do /bin/sleep 0.05; done',
-        )
-        .replace(/^node (.*)$/m, 'unset WAITING; node $1 >host.log & echo $! >>children');
-      return `{ ${here.trim()}\n}\necho; echo "${mark} $?"; quiet`;
-    }),
     // The listener hears of a whole mail before it is stopped.
     'if [ -n "$listener" ]; then until [ "$(grep -c " evt_" listen.log)" -ge 3 ]; do /bin/sleep 0.05; done; kill $listener; wait $listener; fi',
     'kill $(cat children 2>/dev/null) 2>/dev/null; true',
+  ].join('\n'),
+];
+
+/** One shell runs all commands of a page, as a reader does: what one sets, the next one sees. */
+const script = (blocks: readonly Shown[], reader: Reader): string => {
+  const commands = commandsOf(blocks, reader);
+  return [
+    // All that is set is exported: the programs on the path look at the mail that the page calls $id.
+    'set -a -o pipefail',
+    ...commands.slice(0, -1).map((command) => `{ ${command}\n}\necho; echo "${mark} $?"; quiet`),
+    commands.at(-1),
   ].join('\n');
+};
 
 /**
  * Programs on the reader's path: `npx sealpost` is this build, and pauses wait for what they wait for instead of for
@@ -128,7 +151,12 @@ const telling = [
   'replyCode',
 ];
 
-const compare = (t: Test, name: string, answer: string, shown: string): void => {
+/** `isPart`: what is printed may have more fields than the page shows. */
+export const compareAnswers = (
+  t: Test,
+  name: string,
+  { answer, shown, isPart = false }: Readonly<{ answer: string; shown: string; isPart?: boolean }>,
+): void => {
   const found = valuesOf(answer);
   const wanted = valuesOf(shown);
   t.ok(wanted.length > 0, `${name}: the page shows JSON`);
@@ -136,9 +164,10 @@ const compare = (t: Test, name: string, answer: string, shown: string): void => 
     const got = found[index];
     if (got === undefined) return void t.fail(`${name}: answer ${index + 1} is missing`, { answer });
     const keys = Object.keys(want).filter((key) => key !== '…');
+    const hasMore = isPart || '…' in want;
     t.same(
-      '…' in want ? keys.filter((key) => !(key in got)) : Object.keys(got).sort(),
-      '…' in want ? [] : keys.sort(),
+      hasMore ? keys.filter((key) => !(key in got)) : Object.keys(got).sort(),
+      hasMore ? [] : keys.sort(),
       `${name}: fields`,
     );
     for (const key of telling) if (key in want) t.same(got[key], want[key], `${name}: ${key}`);
@@ -154,7 +183,7 @@ export const runPage = async (t: Test, blocks: readonly Shown[], reader: Reader,
     const text = answers[index * 2] ?? '';
     t.equal(answers[index * 2 + 1], '0', name, { text, stderr });
     t.notMatch(text, /"error":|"statusCode":/, name);
-    if (answer !== undefined) compare(t, name, text, answer);
+    if (answer !== undefined) compareAnswers(t, name, { answer: text, shown: answer });
   });
 };
 
@@ -173,7 +202,78 @@ export const lackingPrograms = (t: Test): readonly string[] => {
   return lacking;
 };
 
+/** Pages about single topics, in the order in which one reader follows them on one installation. */
+export const topics = [
+  'docs/credits.md',
+  'docs/domains.md',
+  'docs/schedules.md',
+  'docs/bulk.md',
+  'docs/suppressions.md',
+  'docs/privacy.md',
+  'docs/unsubscribe.md',
+  'docs/webhooks.md',
+  'docs/tracking.md',
+  'docs/analytics.md',
+  'docs/bounces.md',
+  'docs/api-keys.md',
+  'docs/oauth.md',
+  'docs/teams.md',
+  'README.md',
+];
+
+const relayFolder = 'docs/relays';
+export const relayPages = readdirSync(join(root, relayFolder))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join(relayFolder, name));
+
+/** The settings by which the pages about mail providers have the calls of their providers authenticated. */
+export const relaySettings = (): Settings =>
+  Object.fromEntries(
+    relayPages.map((page) => {
+      const [, name = '', value = ''] =
+        /^(SEALPOST_(?:SES_TOPICS|[A-Z]+_(?:TOKEN|SIGNING_KEY|VERIFICATION_KEY)))=(\S+)$/m.exec(
+          readFileSync(join(root, page), 'utf8'),
+        ) ?? [];
+      return [name, value];
+    }),
+  );
+
+/** The first user, whom some pages assume; docs/users.md makes her itself. */
+export const registerAda = async (t: Test, base: string): Promise<void> => {
+  const answer = await fetch(`${base}/api/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'ada@example.com', password: 'a pelican in the rain', name: 'Ada Example' }),
+  });
+  t.equal(answer.status, 201);
+};
+
+/** The first block of docs/first-mail.md whose mails go to a host that refuses. */
+export const isRefusal = ({ heading }: Shown): boolean => heading.startsWith('When the host refuses');
+
 export type Followed = Readonly<{ reader: Reader; server: ServerProcess }>;
+
+/** The directory in which a reader works, and the settings that the pages assume. */
+export const readerDirectory = async (t: Test, more: Settings = {}) => {
+  const directory = temporaryDirectory(t);
+  // Its zone is empty: no page sets the records that it shows.
+  const dns = await openDnsServer(t);
+  writeFileSync(join(directory, 'logo.png'), png);
+  writeFileSync(
+    join(directory, 'legal-footer.json'),
+    /^```json\n([^]*?)^```$/m.exec(readFileSync(join(root, 'docs/blocks.md'), 'utf8'))?.[1] ?? '',
+  );
+  for (const folder of ['node_modules', 'samples']) symlinkSync(join(root, folder), join(directory, folder));
+  return {
+    directory,
+    settings: {
+      SEALPOST_DATA_DIR: join(directory, 'data'),
+      SEALPOST_DNS_SERVERS: dns.address,
+      SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
+      ...more,
+    },
+  };
+};
 
 /**
  * A fresh start for a reader, as the pages assume it; a copy of one where the reader looks at no output of the start.
@@ -183,17 +283,7 @@ export const followPages = async (
   t: Test,
   { isFounded = false, more = {} }: Readonly<{ isFounded?: boolean; more?: Settings }> = {},
 ): Promise<Followed> => {
-  const directory = temporaryDirectory(t);
-  // Its zone is empty: no page sets the records that it shows.
-  const dns = await openDnsServer(t);
-  const settings = {
-    SEALPOST_DATA_DIR: join(directory, 'data'),
-    SEALPOST_DNS_SERVERS: dns.address,
-    SEALPOST_RETURN_PATH_DOMAIN: 'bounces.example.com',
-    ...more,
-  };
-  writeFileSync(join(directory, 'logo.png'), png);
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  const { directory, settings } = await readerDirectory(t, more);
   const copied = isFounded ? await copyFounded(settings.SEALPOST_DATA_DIR) : undefined;
   const server = serve(t, settings);
   const base = await server.listening;

@@ -17,6 +17,13 @@ type Place = Readonly<Record<string, string | number>>;
 type Rest = Readonly<{ path?: Place; query?: Query | undefined; body?: unknown; isKeyed?: boolean }>;
 type PageOf = Readonly<{ data: readonly unknown[]; meta?: Readonly<{ nextCursor?: string | null }> }>;
 
+/** A dry run answers what would happen, any other bulk send its batch. */
+type SendBulk = {
+  (body: T.SendBulkRequest & Readonly<{ dryRun: true }>, options?: Options): Promise<T.BulkDryRun>;
+  (body: T.SendBulkRequest & Readonly<{ dryRun?: false }>, options?: Options): Promise<T.AcceptedBatch>;
+  (body: T.SendBulkRequest, options?: Options): Promise<T.SendBulkResponse>;
+};
+
 export type Client = ReturnType<typeof createClient>;
 
 /**
@@ -73,8 +80,8 @@ export const createClient = (client: ClientOptions) => {
         options,
       ),
     /** Queues one email for each of up to 1,000 recipients; `dryRun` tells what would happen. */
-    sendBulk: (body: T.SendBulkRequest, options?: Options) =>
-      post<T.SendBulkData, T.SendBulkResponse>('/api/emails/send/bulk', { body, isKeyed: true }, options),
+    sendBulk: ((body: T.SendBulkRequest, options?: Options) =>
+      post<T.SendBulkData, T.SendBulkResponse>('/api/emails/send/bulk', { body, isKeyed: true }, options)) as SendBulk,
     list: (filters?: Filters<T.ListEmailsData>, options?: Options) =>
       list<T.ListEmailsData, T.ListEmailsResponse>('/api/emails', filters, options),
     count: (filters?: QueryOf<T.CountEmailsData>, options?: Options) =>
