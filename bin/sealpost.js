@@ -36,9 +36,11 @@ const refuse = (message) => {
 };
 
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
-  refuse(
-    `this is Node ${process.versions.node}, and sealpost needs Node ${NODE_MAJOR_MIN} or newer: start it with \`npm start\` or \`npx sealpost\`, which take the Node that \`npm ci\` has brought.`,
-  );
+  // Only the repository has the settings of the compiler, and brings a Node.
+  const advice = existsSync(new URL('../tsconfig.json', import.meta.url))
+    ? 'start it with `npm start` or `npx sealpost`, which take the Node that `npm ci` has brought.'
+    : 'install a newer one.';
+  refuse(`this is Node ${process.versions.node}, and sealpost needs Node ${NODE_MAJOR_MIN} or newer: ${advice}`);
 } else if (existsSync(main)) {
   import(main.href).catch((fault) => {
     process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`);

@@ -119,7 +119,7 @@ const untilCounted = async (engine: UsageDeps, teamId: TeamId): Promise<void> =>
     await engine.clock.sleep(LOOK_EVERY_MS, new AbortController().signal);
   }
   throw new Error(
-    'The emails that were sent this month are not all counted yet: start the service (npm start), which counts them, then repeat this.',
+    'The emails that were sent this month are not all counted yet: start the service (sealpost serve), which counts them, then repeat this.',
   );
 };
 

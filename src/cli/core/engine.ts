@@ -31,6 +31,9 @@ export const assertFounded = (config: Config): void => {
 /** Files that may be in a data directory before its first start. */
 const BEFOREHAND = /^(?:\.|lost\+found$|master\.key$|.*\.lock$)/;
 
+/** Files of a folder in which somebody has only installed this program. */
+const INSTALLED = /^(?:\.|data$|node_modules$|package(?:-lock)?\.json$|sealpost-[^/]*\.tgz$)/;
+
 /**
  * Throws where an instance would be made that nobody asked for: in the default place, beside files that are not of
  * sealpost; and as `assertOwner` does.
@@ -41,7 +44,7 @@ export const assertMayFound = (config: Config): void => {
   const here = process.cwd();
   const isOwn = here === programDirectory;
   for (const [directory, first] of [
-    [here, isOwn ? undefined : readdirSync(here).find((name) => !name.startsWith('.') && name !== 'data')],
+    [here, isOwn ? undefined : readdirSync(here).find((name) => !INSTALLED.test(name))],
     [
       config.dataDir,
       existsSync(config.dataDir) ? readdirSync(config.dataDir).find((name) => !BEFOREHAND.test(name)) : undefined,
@@ -96,6 +99,6 @@ export const withTeam = (work: (engine: Engine, teamId: TeamId) => Promise<void>
     await assertWholeEngine(engine);
     const teamId = await firstTeam(engine);
     if (teamId === undefined)
-      throw new Error('there is no team yet: start the service once (npm start), then repeat this');
+      throw new Error('there is no team yet: start the service once (sealpost serve), then repeat this');
     await work(engine, teamId);
   });
