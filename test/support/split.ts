@@ -96,6 +96,7 @@ export const onlyInAll: readonly Left[] = [
       'e2e/postfix',
       'e2e/vps',
       'e2e/webhook-receivers',
+      'release/package',
     ],
   },
   { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },
@@ -108,6 +109,7 @@ export const CPU_SECONDS_MAX = 60;
 export const dear: Readonly<Record<string, string>> = {
   'e2e/other-nodes': 'runs four files of tests on each of two other versions of Node',
   'e2e/stores': 'each case starts the program on a data directory whose stores do not belong together',
+  'release/package': 'installs the package of a release and runs it with three versions of Node and as an image',
   'hunt/plants': 'shows for each oracle of the hunt that it finds its planted fault',
 };
 
