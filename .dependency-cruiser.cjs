@@ -18,6 +18,7 @@ const order = [
     'email-content',
     'several-emails',
     'bulk',
+    'approvals',
   ],
   ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'live', 'pages'],
   ...['needs', 'authenticate', 'ops'],

@@ -35,6 +35,7 @@ const readModelNames = [
   'suppressions',
   'webhooks',
   'erasures',
+  'approvals',
   'teams',
   'teamActivity',
   'oauthApps',

@@ -5,6 +5,7 @@
  */
 import type { TSchema } from '@sinclair/typebox';
 import * as analytics from './analytics.js';
+import * as approvals from './approvals.js';
 import * as apps from './apps.js';
 import * as audit from './audit.js';
 import * as billing from './billing.js';
@@ -31,6 +32,7 @@ import * as webhooks from './webhooks.js';
 /** The files whose exported schemas are components. */
 export const schemaFiles = [
   analytics,
+  approvals,
   apps,
   audit,
   billing,
@@ -97,6 +99,9 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailRecord: 'The whole log record of one email, with each recipient and each attempt.',
   EmailListItem: 'One email in a list.',
   SentContent: 'The mail itself, as a recipient got it, without tracking.',
+  Approval: 'A send that a program asked for, and what a person decided on it.',
+  ApproveRequest: { name: 'ApproveSendRequest', text: 'What the person approves.' },
+  RejectRequest: { name: 'RejectSendRequest', text: 'Why the person rejects it.' },
   EmailCounts: 'Emails by state.',
   LiveChanges: 'The data of an event `changes`: the new items of lists.',
   System: 'How the instance is doing: its log, its queue, and each of its processes.',

@@ -542,6 +542,16 @@ export const EmailRecordSchema = Type.Object(
     batchId: nullable(Type.String({ format: 'uuid', description: 'The bulk send that it belongs to' })),
     test,
     resentFrom: Type.Optional(Type.String({ format: 'uuid', description: 'The email that it is a copy of' })),
+    approval: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String({ format: 'uuid' }),
+          askedBy: Type.String({ description: 'Who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`' }),
+          approvedBy: Type.String({ description: '`user:<id>`' }),
+        },
+        { ...closed, description: 'The approval by which a person let it leave' },
+      ),
+    ),
     confidential: Type.Optional(
       Type.Literal(true, {
         description:

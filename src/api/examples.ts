@@ -573,3 +573,14 @@ export const addressExamples: Examples = {
 export const trackingExamples = {
   clicks: { summary: 'Clicks alone', value: { opens: false, clicks: true } satisfies TrackingSettings },
 };
+
+export const approveExamples: Examples = {
+  shown: {
+    summary: 'What the person looked at',
+    value: { digest: '3f0c9a4be7d15c86a1f2b7708d4e96325cb1a0f47e6d83920c5fb8e7a6149d02' },
+  },
+};
+
+export const rejectExamples: Examples = {
+  recipient: { summary: 'It would go to the wrong people', value: { reason: 'recipient' } },
+};

@@ -1,6 +1,7 @@
 /** Live events: the query of the stream, and the data of its events. */
 import { Type, type Static } from '@sinclair/typebox';
 import { liveTopics } from '../domain/live/changes.js';
+import { ApprovalSchema } from './approvals.js';
 import { BatchStatusSchema } from './bulk.js';
 import { closed, enumOf } from './core/common.js';
 import { EmailListItemSchema, QueueStatsSchema } from './email.js';
@@ -44,6 +45,7 @@ export const LiveChangesSchema = Type.Object(
       ),
     ),
     queue: Type.Optional(QueueStatsSchema),
+    approvals: Type.Optional(Type.Object({ changed: Type.Array(ApprovalSchema), removed }, closed)),
   },
   closed,
 );

@@ -79,6 +79,17 @@ export type ExportedEmail =
 /** An attempt to tell an endpoint of the team of an email. */
 export type ExportedDelivery = WebhookDelivery & Readonly<{ webhookId: string; emailId: string }>;
 
+/** A send that waits for a person, or that a person approved. `subject`, `variables`: null where others get it too. */
+export type ExportedApproval = Readonly<{
+  approvalId: string;
+  status: string;
+  askedAt: string;
+  email: string;
+  name: string | null;
+  subject: string | null;
+  variables: Readonly<Record<string, unknown>> | null;
+}>;
+
 export type ExportedBulkSend = Readonly<{
   batchId: string;
   email: string;

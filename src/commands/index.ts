@@ -15,6 +15,7 @@ import { bulkCommands } from './bulk/index.js';
 import { webhookCommands } from './webhooks/index.js';
 import { teamCommands } from './teams/index.js';
 import { peopleCommands } from './people/index.js';
+import { approvalCommands } from './approvals/index.js';
 import { auditCommands } from './audit/index.js';
 import { privacyCommands } from './privacy/index.js';
 import { authenticate, permissionsInSession } from './authenticate.js';
@@ -55,6 +56,7 @@ const commands = {
   ...peopleCommands,
   ...auditCommands,
   ...privacyCommands,
+  ...approvalCommands,
 } as const satisfies CommandTable<CommandNeeds>;
 
 type Table = typeof commands;

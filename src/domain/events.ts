@@ -1,6 +1,7 @@
 /** All events of the program by kind of stream, and what their definitions say of each type. */
 import type { EventDefinition, EventDefinitions, EventsOf, Notice, RecordedEvent } from './core/event.js';
 import { appStreams } from './apps/events.js';
+import { approvalStreams } from './approvals/events.js';
 import { auditStreams } from './audit/events.js';
 import { type AuditEntry, auditEntryBy, type AuditSource } from './audit/entry.js';
 import { billingStreams } from './billing/events.js';
@@ -27,6 +28,7 @@ const streams = {
   ...recipientStreams,
   ...webhookStreams,
   ...privacyStreams,
+  ...approvalStreams,
   ...appStreams,
   ...peopleStreams,
   ...auditStreams,

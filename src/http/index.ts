@@ -37,6 +37,7 @@ import { checkQuery } from './server/query.js';
 import { ajvOptions, ownFormats, validationError, validatorsOnDemand } from './server/validation.js';
 import { analyticsRoutes } from './analytics/analytics.js';
 import { apiKeyRoutes } from './keys/api-keys.js';
+import { approvalRoutes } from './approvals/approvals.js';
 import { auditRoutes } from './audit/audit.js';
 import { requestLogRoutes } from './audit/request-log.js';
 import { authRoutes } from './people/auth.js';
@@ -292,6 +293,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   emailTimelineRoute(app, deps);
   emailContentRoutes(app, deps);
   queueRoutes(app, deps);
+  approvalRoutes(app, deps);
   bulkRoutes(app, deps);
   templateRoutes(app, deps);
   previewRoutes(app, deps);

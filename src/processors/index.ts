@@ -16,7 +16,13 @@ import {
   removeBlock,
   removeTemplate,
 } from './retention/removal.js';
-import { archiveEmailInTime, releaseEmail, removeEmailInTime } from './email/timers.js';
+import {
+  archiveEmailInTime,
+  carryOutApprovals,
+  releaseEmail,
+  removeEmailInTime,
+  type ApprovalProcessorDeps,
+} from './email/timers.js';
 
 export type ProcessorPorts = DeliveryDeps &
   FanOutDeps &
@@ -24,6 +30,7 @@ export type ProcessorPorts = DeliveryDeps &
   Pick<CommandNeeds, 'credits' | 'team'> &
   NoteBouncesDeps &
   EraseAddressDeps &
+  ApprovalProcessorDeps &
   RemoveDeletedDeps;
 
 export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
@@ -36,6 +43,7 @@ export const makeProcessors = (deps: ProcessorPorts): readonly Processor[] => [
   checkSenderDomains(deps),
   noteBounces(deps),
   eraseAddressProcessor(deps),
+  carryOutApprovals(deps),
   removeTemplate(deps),
   removeAttachmentTemplate(deps),
   removeBlock(deps),

@@ -1,6 +1,7 @@
 /** The list of all projections. */
 import type { Limits } from '../domain/core/limits.js';
 import { activityProjection, creditsProjection } from './billing/credits.js';
+import { approvalsProjection } from './approvals/approvals.js';
 import { auditProjection } from './audit/audit.js';
 import { apiKeysProjection } from './keys/api-keys.js';
 import {
@@ -34,6 +35,7 @@ export const makeProjections = (limits: Limits): readonly Projection[] => [
   suppressionsProjection,
   webhooksProjection(limits.restoreDays * DAY_MS),
   erasuresProjection,
+  approvalsProjection(limits.retentionDays * DAY_MS),
   teamsProjection,
   teamActivityProjection,
   oauthAppsProjection,

@@ -29,6 +29,7 @@ import {
   emailsToRetry,
 } from './email/emails.js';
 import { type Listed, type Paging, counted, readPage, searchOf, type ListQuery, type Total } from './core/pages.js';
+import { listApprovals, openApprovals } from './approvals/approvals.js';
 import { addressIndex, erasuresOf, tracesOfUser } from './privacy/traces.js';
 import { makeAuditQueries } from './audit/audit.js';
 import { makeAnalyticsQueries, templateUse, type TemplateUse } from './analytics/analytics.js';
@@ -87,6 +88,8 @@ export const makeQueries = (deps: QueryDeps): Queries => ({
     return readPage<BatchDocument, BatchListing>(deps.readModels, list, paging, (batch) => listed(deps, batch));
   },
   batch: (teamId, id) => batchOf(deps, teamId, id),
+  listApprovals: (teamId, filter, paging) => listApprovals(deps, teamId, filter, paging),
+  openApprovals: (teamId) => openApprovals(deps, teamId),
   listTemplates: async (teamId, filter, paging) => {
     const { data, meta } = await readPage<TemplateDocument<'email'>, Listed<TemplateListing<'email'>>>(
       deps.readModels,

@@ -3,6 +3,8 @@
  */
 import type { AddressIndex } from '../domain/privacy/decider.js';
 import type { EmailStatus } from '../domain/email/status.js';
+import type { ApprovalListing } from '../domain/approvals/decider.js';
+import type { ApprovalFilter } from './approvals/approvals.js';
 import type { BatchListing } from '../domain/bulk/listing.js';
 import type { BatchId, EmailId, SessionId, SuppressionId, TeamId, UserId } from '../domain/core/ids.js';
 import type { AssetListing, AssetUsage } from '../domain/templates/asset.js';
@@ -60,6 +62,10 @@ export type Queries = Readonly<{
   listBatches: (teamId: TeamId, paging: Paging) => Promise<Page<BatchListing>>;
   /** undefined where the team has no such bulk send. */
   batch: (teamId: TeamId, id: BatchId) => Promise<BatchListing | undefined>;
+  /** Newest first. */
+  listApprovals: (teamId: TeamId, filter: ApprovalFilter, paging: Paging) => Promise<Page<ApprovalListing>>;
+  /** How many sends of a team wait for a person. */
+  openApprovals: (teamId: TeamId) => Promise<number>;
   listTemplates: (
     teamId: TeamId,
     filter: TemplateFilter,

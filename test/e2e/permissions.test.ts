@@ -40,7 +40,8 @@ type Kind =
   | 'suppression'
   | 'oauthApp'
   | 'member'
-  | 'erasure';
+  | 'erasure'
+  | 'approval';
 
 const template = {
   slug: 'note',
@@ -110,6 +111,7 @@ const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): P
       })
     ).id,
     member: userId,
+    approval: (await commands.requestApproval(by, mail, async () => 0)).body.id,
     erasure: '00000000-0000-4000-8000-00000000dead',
   };
 };
@@ -145,12 +147,13 @@ const kindOf = ({ path }: RegisteredRoute): Kind | undefined => {
   if (path.startsWith('/api/suppressions')) return 'suppression';
   if (path.startsWith('/api/oauth-apps')) return 'oauthApp';
   if (path.startsWith('/api/privacy')) return 'erasure';
+  if (path.startsWith('/api/approvals')) return 'approval';
   return undefined;
 };
 
 const NOWHERE = '00000000-0000-4000-8000-00000000beef';
-/** Kinds that are never deleted: revoked keys are shown, and erasures and batches stay. */
-const neverDeleted: readonly Kind[] = ['apiKey', 'erasure', 'batch'];
+/** Kinds that are never deleted: revoked keys are shown, and approvals, erasures and batches stay. */
+const neverDeleted: readonly Kind[] = ['apiKey', 'approval', 'erasure', 'batch'];
 
 /** The example of a time that is to come has come in the meantime. */
 const bodyFor = ({ method, path }: RegisteredRoute, clock: FakeClock): unknown =>

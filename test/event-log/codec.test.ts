@@ -122,7 +122,7 @@ void t.test(
         t.throws(() => decodeEvent(name, data, text, part), UnreadableEvent, `${name}: ${text.slice(-9)}`);
       }
     }
-    t.equal(found, 3);
+    t.equal(found, 4);
   },
 );
 

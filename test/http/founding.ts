@@ -177,6 +177,7 @@ const makeThings = async (caller: typeof by) => {
     email,
     scheduled: await send({ scheduledAt: at(86_400) }),
     batch: (await commands.sendBulk(caller, { templateId: 'welcome', recipients })).body.batchId as BatchId,
+    approval: (await commands.requestApproval(caller, { ...mail, attachments: [note] }, async () => 0)).body,
     suppression: (await commands.addSuppression(caller, { email: 'gone@example.com' })).id as SuppressionId,
     app: (await commands.createOAuthApp(caller, appRequest)).id,
     erasure: (await inLeaps(clock, commands.eraseAddress(caller, { email: 'erased@example.com' }))).id,
@@ -184,6 +185,7 @@ const makeThings = async (caller: typeof by) => {
   };
 };
 
+const note = { filename: 'note.txt', contentType: 'text/plain', content: Buffer.from('note').toString('base64') };
 const nothingStored = { count: 0, sizeBytes: 0 };
 const REDIRECT = 'https://shop.example.com/callback';
 const appRequest = { name: 'Shop', redirectUris: [REDIRECT], scopes: [...scopes] };

@@ -27,6 +27,7 @@ const idsOf = ({ path, method }: RegisteredRoute, mine: boolean, token: string):
     ? { ...things, ...things.gone }
     : things;
   if (path.startsWith('/api/emails')) return method === 'PATCH' || path.endsWith('/cancel') ? scheduled : email;
+  if (path.startsWith('/api/approvals')) return things.approval.id;
   if (path.startsWith('/api/assets')) return asset;
   if (path.startsWith('/api/api-keys')) return mine ? KEY_ID : OTHERS_KEY_ID;
   if (path.startsWith('/api/domains')) return domain;
@@ -49,6 +50,8 @@ const name = ({ method, path }: RegisteredRoute): string => `${method} ${path}`;
 /** For routes whose own example is about other things than those of the founded world. */
 const bodies: Readonly<Record<string, unknown>> = {
   'POST /api/emails/send': sendBody,
+  'POST /api/approvals': sendBody,
+  'POST /api/approvals/:id/approve': { digest: own.approval.digest },
   'POST /api/emails/batch': { emails: [sendBody] },
   'POST /api/emails/send/bulk': { templateId: 'welcome', recipients: [{ email: 'jane@example.com' }] },
   'POST /api/templates': { name: 'New', subject: 'Hi', schema: schemaSaying('new') },

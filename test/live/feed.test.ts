@@ -107,6 +107,7 @@ const open = () => {
     },
     batches: async (_, ids) => new Map(ids.map((id) => [id, { batchId: id } as never])),
     webhooks: async (_, ids) => new Map(ids.map((id) => [id, gone.has(id) ? undefined : ({ id } as never)])),
+    approvals: async () => new Map(),
     queue: async () => ({ depth: 3 }) as never,
   };
   const feed = openLiveFeed({

@@ -45,7 +45,7 @@ const lost = (): never => {
 
 /** Paths that a program with a key has no use for: people, their sessions, pages, and the mailbox of the first minutes. */
 const NOT_OF_PROGRAMS =
-  /^\/(?:mailbox|\.well-known|health\/live|api\/(?:auth|users|oauth-apps|invitations|stream|system|feedback|v1\/feedback|teams\/\{teamId\}\/(?:members\/|leave|transfer|restore|invitations\/)|teams$|teams\/\{teamId\}$)|api\/emails\/\{id\}\/page|api\/teams\/\{teamId\}\/brand|api\/templates\/(?:attachment\/)?\{id\}\/preview)/;
+  /^\/(?:mailbox|\.well-known|health\/live|api\/(?:auth|users|oauth-apps|invitations|stream|system|feedback|v1\/feedback|teams\/\{teamId\}\/(?:members\/|leave|transfer|restore|invitations\/)|teams$|teams\/\{teamId\}$)|api\/emails\/\{id\}\/page|api\/approvals\/\{id\}\/(?:page|approve|reject)|api\/teams\/\{teamId\}\/brand|api\/templates\/(?:attachment\/)?\{id\}\/preview)/;
 
 void t.test('every operation is that of the API description, and none lacks', async (t) => {
   const app = await startTestApp({ dataDir: t.testdir(), isFounded: true });

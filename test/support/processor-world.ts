@@ -136,6 +136,7 @@ const WITH_TIMERS = [
   'assets',
   'senderDomains',
   'erasures',
+  'approvals',
   'webhooks',
   'teams',
   'sessions',

@@ -138,6 +138,36 @@ export const createClient = (client: ClientOptions) => {
     /** `emails.sendBulk` */
     sendBulk: emails.sendBulk,
     emails,
+    /** Sends that a person decides on in the dashboard. */
+    approvals: {
+      /** Asks a person to approve one email, checked as by `send`. Nothing is sent meanwhile. */
+      ask: async (email: Email, options?: Options): Promise<T.RequestApprovalResponse> =>
+        post<T.RequestApprovalData, T.RequestApprovalResponse>(
+          '/api/approvals',
+          { body: await bodyOf(email), isKeyed: true },
+          options,
+        ),
+      list: (filters?: Filters<T.ListApprovalsData>, options?: Options) =>
+        list<T.ListApprovalsData, T.ListApprovalsResponse>('/api/approvals', filters, options),
+      /** `emailId` names the email once a person has approved it. */
+      get: (id: string, options?: Options) =>
+        get<T.GetApprovalData, T.GetApprovalResponse>('/api/approvals/{id}', { path: { id } }, options),
+      /** Subject, HTML, text and header fields as they would leave. */
+      content: (id: string, options?: Options) =>
+        get<T.GetApprovalContentData, T.GetApprovalContentResponse>(
+          '/api/approvals/{id}/content',
+          { path: { id } },
+          options,
+        ),
+      attachment: (id: string, index: number, options?: Options) =>
+        file<T.GetApprovalAttachmentData>('/api/approvals/{id}/attachments/{index}', { path: { id, index } }, options),
+      withdraw: (id: string, options?: Options) =>
+        post<T.WithdrawApprovalData, T.WithdrawApprovalResponse>(
+          '/api/approvals/{id}/withdraw',
+          { path: { id } },
+          options,
+        ),
+    },
     batches: {
       list: (filters?: Filters<T.ListBatchesData>, options?: Options) =>
         list<T.ListBatchesData, T.ListBatchesResponse>('/api/emails/batches', filters, options),

@@ -15,6 +15,14 @@ export type EmailList = {
 };
 
 /**
+ * One page of a list; each item is of the kind `Approval`.
+ */
+export type ApprovalList = {
+    data: Array<Approval>;
+    meta: PageMeta;
+};
+
+/**
  * One page of a list; each item is of the kind `RequestLogEntry`.
  */
 export type RequestLogEntryList = {
@@ -642,6 +650,20 @@ export type EmailRecord = {
      */
     resentFrom?: string;
     /**
+     * The approval by which a person let it leave
+     */
+    approval?: {
+        id: string;
+        /**
+         * Who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`
+         */
+        askedBy: string;
+        /**
+         * `user:<id>`
+         */
+        approvedBy: string;
+    };
+    /**
      * A mail of the service about an account: its variables and attachments are shown to nobody, and it costs nothing
      */
     confidential?: true;
@@ -858,6 +880,91 @@ export type SentContent = {
 };
 
 /**
+ * A send that a program asked for, and what a person decided on it.
+ */
+export type Approval = {
+    id: string;
+    /**
+     * `requested` while it waits for a person
+     */
+    status: 'requested' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
+    askedAt: string;
+    /**
+     * Who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`
+     */
+    askedBy: string;
+    askedByName: string | null;
+    /**
+     * From then on nobody can approve it
+     */
+    expiresAt: string;
+    decidedAt: string | null;
+    decidedBy: string | null;
+    reason: 'recipient' | 'content' | 'timing' | 'unwanted' | 'other' | null;
+    emailId: string | null;
+    failureCode: string | null;
+    /**
+     * Stands for all that would leave; who approves repeats it
+     */
+    digest: string;
+    /**
+     * Id of the email template (UUID); `inline` where the content came with the call, `smtp` where the mail came by SMTP
+     */
+    templateId: string;
+    templateName: string;
+    templateVersion: number | null;
+    recipientCount: number;
+    /**
+     * Credits
+     */
+    cost: {
+        emails: number;
+        attachments: number;
+    };
+    scheduledAt: string | null;
+    /**
+     * Asked for with a test key: the email will not be delivered
+     */
+    test: boolean;
+    proposal: {
+        from: Recipient;
+        to: Array<Recipient>;
+        cc: Array<Recipient>;
+        bcc: Array<Recipient>;
+        subject: string;
+        attachments: Array<{
+            filename: string;
+            contentType: string;
+            sizeBytes: number;
+        }>;
+        /**
+         * What the dry run found: values that the mail loses, recipients that are suppressed, its size
+         */
+        warnings: Array<string>;
+    } | null;
+};
+
+/**
+ * What the person approves.
+ */
+export type ApproveSendRequest = {
+    /**
+     * `digest` of the approval that was looked at
+     */
+    digest: string;
+};
+
+/**
+ * Why the person rejects it. May be absent.
+ */
+export type RejectSendRequest = {
+    /**
+     * What the asking program should know; default `other`
+     */
+    reason?: 'recipient' | 'content' | 'timing' | 'unwanted' | 'other';
+};
+
+/**
  * Emails by state.
  */
 export type EmailCounts = {
@@ -919,6 +1026,13 @@ export type LiveChanges = {
         attempted: Array<string>;
     };
     queue?: QueueStats;
+    approvals?: {
+        changed: Array<Approval>;
+        /**
+         * Ids of those that the list does not show any more
+         */
+        removed: Array<string>;
+    };
 };
 
 /**
@@ -5176,7 +5290,7 @@ export type TeamListItem = {
     /**
      * Permissions of your role in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted
      */
-    permissions: Array<'emails:send' | 'emails:read' | 'emails:delete' | 'templates:read' | 'templates:write' | 'analytics:read' | 'webhooks:manage' | 'api-keys:manage' | 'suppressions:manage' | 'credits:grant' | 'domains:manage' | 'feedback:write' | 'privacy:manage' | 'tracking:manage' | 'emails:content' | 'webhooks:read' | 'webhooks:write' | 'team:read' | 'team:manage' | 'team:delete' | 'members:manage' | 'ownership:manage' | 'billing:manage' | 'oauth-apps:manage' | 'audit:read' | 'profile:read' | 'profile:write' | 'system:read'>;
+    permissions: Array<'emails:send' | 'emails:read' | 'emails:delete' | 'templates:read' | 'templates:write' | 'analytics:read' | 'webhooks:manage' | 'api-keys:manage' | 'suppressions:manage' | 'credits:grant' | 'domains:manage' | 'feedback:write' | 'privacy:manage' | 'tracking:manage' | 'emails:content' | 'webhooks:read' | 'webhooks:write' | 'approvals:decide' | 'team:read' | 'team:manage' | 'team:delete' | 'members:manage' | 'ownership:manage' | 'billing:manage' | 'oauth-apps:manage' | 'audit:read' | 'profile:read' | 'profile:write' | 'system:read'>;
     memberCount: number;
     createdAt: string;
     /**
@@ -8989,6 +9103,579 @@ export type QueueStatsResponses = {
 };
 
 export type QueueStatsResponse = QueueStatsResponses[keyof QueueStatsResponses];
+
+export type ListApprovalsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Number of the page; use `cursor` for far pages
+         */
+        page?: number;
+        /**
+         * Rows per page
+         */
+        limit?: number;
+        /**
+         * `meta.nextCursor` of the page before: continues behind its last row, however many rows arrive meanwhile
+         */
+        cursor?: string;
+        status?: 'requested' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
+    };
+    url: '/api/approvals';
+};
+
+export type ListApprovalsErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `INVALID_CURSOR`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`.
+     */
+    503: ApiError;
+};
+
+export type ListApprovalsError = ListApprovalsErrors[keyof ListApprovalsErrors];
+
+export type ListApprovalsResponses = {
+    /**
+     * Done.
+     */
+    200: ApprovalList;
+};
+
+export type ListApprovalsResponse = ListApprovalsResponses[keyof ListApprovalsResponses];
+
+export type RequestApprovalData = {
+    body: SendEmailRequest;
+    headers?: {
+        /**
+         * Makes the call safe to repeat: the same key with the same body gets the stored answer, nothing is done twice. With another body: 400 `IDEMPOTENCY_KEY_REUSED`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/approvals';
+};
+
+export type RequestApprovalErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `ERR_EMAIL_001`, `SENDER_NOT_ALLOWED`, `SENDER_NOT_SET`, `PUBLIC_URL_REQUIRED`, `SUBJECT_EMPTY`, `BODY_EMPTY`, `IDEMPOTENCY_KEY_REUSED`, `TEMPLATE_NOT_PUBLISHED`, `TEMPLATE_INVALID`, `ERR_LIMIT_008`, `ERR_LIMIT_002`, `ERR_LIMIT_007`, `ERR_LIMIT_009`, `RENDERED_BODY_TOO_LARGE`, `WORK_LIMIT_EXCEEDED`, `SUBJECT_TOO_LONG`, `VARIABLES_EMPTY`, `ERR_ATTACH_002`, `ATTACHMENT_NOT_AVAILABLE`, `ERR_LIMIT_001`, `ERR_LIMIT_003`, `ERR_LIMIT_004`, `ERR_LIMIT_005`, `ERR_LIMIT_006`, `FONT_MISSING`, `IMAGE_NOT_AVAILABLE`, `IMAGES_TOO_LARGE`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `CONFLICT`, `APPROVAL_LIMIT_REACHED`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `ERR_TMPL_002`, `TEMPLATE_VERSION_NOT_FOUND`, `BLOCK_NOT_FOUND`, `ERR_ATTACH_001`, `ASSET_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `TOO_MANY_LARGE_BODIES`, `QUEUE_FULL`, `QUOTA_EXCEEDED`, `ATTACHMENT_STORAGE_EXCEEDED`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type RequestApprovalError = RequestApprovalErrors[keyof RequestApprovalErrors];
+
+export type RequestApprovalResponses = {
+    /**
+     * Created.
+     */
+    201: Approval;
+};
+
+export type RequestApprovalResponse = RequestApprovalResponses[keyof RequestApprovalResponses];
+
+export type GetApprovalData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}';
+};
+
+export type GetApprovalErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`.
+     */
+    503: ApiError;
+};
+
+export type GetApprovalError = GetApprovalErrors[keyof GetApprovalErrors];
+
+export type GetApprovalResponses = {
+    /**
+     * Done.
+     */
+    200: Approval;
+};
+
+export type GetApprovalResponse = GetApprovalResponses[keyof GetApprovalResponses];
+
+export type GetApprovalContentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}/content';
+};
+
+export type GetApprovalContentErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `ERR_EMAIL_001`, `SENDER_NOT_ALLOWED`, `SENDER_NOT_SET`, `PUBLIC_URL_REQUIRED`, `SUBJECT_EMPTY`, `BODY_EMPTY`, `IDEMPOTENCY_KEY_REUSED`, `TEMPLATE_NOT_PUBLISHED`, `TEMPLATE_INVALID`, `ERR_LIMIT_008`, `ERR_LIMIT_002`, `ERR_LIMIT_007`, `ERR_LIMIT_009`, `RENDERED_BODY_TOO_LARGE`, `WORK_LIMIT_EXCEEDED`, `SUBJECT_TOO_LONG`, `VARIABLES_EMPTY`, `ERR_ATTACH_002`, `ATTACHMENT_NOT_AVAILABLE`, `ERR_LIMIT_001`, `ERR_LIMIT_003`, `ERR_LIMIT_004`, `ERR_LIMIT_005`, `ERR_LIMIT_006`, `FONT_MISSING`, `IMAGE_NOT_AVAILABLE`, `IMAGES_TOO_LARGE`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`, `ERR_TMPL_002`, `TEMPLATE_VERSION_NOT_FOUND`, `BLOCK_NOT_FOUND`, `ERR_ATTACH_001`, `ASSET_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * It existed and is destroyed: `CONTENT_GONE`.
+     */
+    410: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `QUEUE_FULL`, `QUOTA_EXCEEDED`, `ATTACHMENT_STORAGE_EXCEEDED`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type GetApprovalContentError = GetApprovalContentErrors[keyof GetApprovalContentErrors];
+
+export type GetApprovalContentResponses = {
+    /**
+     * Done.
+     */
+    200: SentContent;
+};
+
+export type GetApprovalContentResponse = GetApprovalContentResponses[keyof GetApprovalContentResponses];
+
+export type ShowApprovalData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The colour scheme that the mail is told; default `light`
+         */
+        scheme?: 'light' | 'dark';
+        /**
+         * Whether pictures, styles and fonts of other hosts are loaded; default false
+         */
+        pictures?: boolean;
+    };
+    url: '/api/approvals/{id}/page';
+};
+
+export type ShowApprovalErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `ERR_EMAIL_001`, `SENDER_NOT_ALLOWED`, `SENDER_NOT_SET`, `PUBLIC_URL_REQUIRED`, `SUBJECT_EMPTY`, `BODY_EMPTY`, `IDEMPOTENCY_KEY_REUSED`, `TEMPLATE_NOT_PUBLISHED`, `TEMPLATE_INVALID`, `ERR_LIMIT_008`, `ERR_LIMIT_002`, `ERR_LIMIT_007`, `ERR_LIMIT_009`, `RENDERED_BODY_TOO_LARGE`, `WORK_LIMIT_EXCEEDED`, `SUBJECT_TOO_LONG`, `VARIABLES_EMPTY`, `ERR_ATTACH_002`, `ATTACHMENT_NOT_AVAILABLE`, `ERR_LIMIT_001`, `ERR_LIMIT_003`, `ERR_LIMIT_004`, `ERR_LIMIT_005`, `ERR_LIMIT_006`, `FONT_MISSING`, `IMAGE_NOT_AVAILABLE`, `IMAGES_TOO_LARGE`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`, `ERR_TMPL_002`, `TEMPLATE_VERSION_NOT_FOUND`, `BLOCK_NOT_FOUND`, `ERR_ATTACH_001`, `ASSET_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * It existed and is destroyed: `CONTENT_GONE`.
+     */
+    410: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `QUEUE_FULL`, `QUOTA_EXCEEDED`, `ATTACHMENT_STORAGE_EXCEEDED`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type ShowApprovalError = ShowApprovalErrors[keyof ShowApprovalErrors];
+
+export type ShowApprovalResponses = {
+    /**
+     * Done.
+     */
+    200: Blob | File;
+};
+
+export type ShowApprovalResponse = ShowApprovalResponses[keyof ShowApprovalResponses];
+
+export type GetApprovalAttachmentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+        /**
+         * The `index` of the attachment in the content
+         */
+        index: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}/attachments/{index}';
+};
+
+export type GetApprovalAttachmentErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `ERR_EMAIL_001`, `SENDER_NOT_ALLOWED`, `SENDER_NOT_SET`, `PUBLIC_URL_REQUIRED`, `SUBJECT_EMPTY`, `BODY_EMPTY`, `IDEMPOTENCY_KEY_REUSED`, `TEMPLATE_NOT_PUBLISHED`, `TEMPLATE_INVALID`, `ERR_LIMIT_008`, `ERR_LIMIT_002`, `ERR_LIMIT_007`, `ERR_LIMIT_009`, `RENDERED_BODY_TOO_LARGE`, `WORK_LIMIT_EXCEEDED`, `SUBJECT_TOO_LONG`, `VARIABLES_EMPTY`, `ERR_ATTACH_002`, `ATTACHMENT_NOT_AVAILABLE`, `ERR_LIMIT_001`, `ERR_LIMIT_003`, `ERR_LIMIT_004`, `ERR_LIMIT_005`, `ERR_LIMIT_006`, `FONT_MISSING`, `IMAGE_NOT_AVAILABLE`, `IMAGES_TOO_LARGE`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`, `ERR_TMPL_002`, `TEMPLATE_VERSION_NOT_FOUND`, `BLOCK_NOT_FOUND`, `ERR_ATTACH_001`, `ASSET_NOT_FOUND`, `NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * It existed and is destroyed: `CONTENT_GONE`.
+     */
+    410: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `QUEUE_FULL`, `QUOTA_EXCEEDED`, `ATTACHMENT_STORAGE_EXCEEDED`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type GetApprovalAttachmentError = GetApprovalAttachmentErrors[keyof GetApprovalAttachmentErrors];
+
+export type GetApprovalAttachmentResponses = {
+    /**
+     * Done.
+     */
+    200: Blob | File;
+};
+
+export type GetApprovalAttachmentResponse = GetApprovalAttachmentResponses[keyof GetApprovalAttachmentResponses];
+
+export type ApproveSendData = {
+    body: ApproveSendRequest;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}/approve';
+};
+
+export type ApproveSendErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `APPROVAL_DECIDED`, `APPROVAL_CHANGED`, `ERR_EMAIL_001`, `SENDER_NOT_ALLOWED`, `SENDER_NOT_SET`, `PUBLIC_URL_REQUIRED`, `SUBJECT_EMPTY`, `BODY_EMPTY`, `IDEMPOTENCY_KEY_REUSED`, `TEMPLATE_NOT_PUBLISHED`, `TEMPLATE_INVALID`, `ERR_LIMIT_008`, `ERR_LIMIT_002`, `ERR_LIMIT_007`, `ERR_LIMIT_009`, `RENDERED_BODY_TOO_LARGE`, `WORK_LIMIT_EXCEEDED`, `SUBJECT_TOO_LONG`, `VARIABLES_EMPTY`, `ERR_ATTACH_002`, `ATTACHMENT_NOT_AVAILABLE`, `ERR_LIMIT_001`, `ERR_LIMIT_003`, `ERR_LIMIT_004`, `ERR_LIMIT_005`, `ERR_LIMIT_006`, `FONT_MISSING`, `IMAGE_NOT_AVAILABLE`, `IMAGES_TOO_LARGE`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`, `ERR_TMPL_002`, `TEMPLATE_VERSION_NOT_FOUND`, `BLOCK_NOT_FOUND`, `ERR_ATTACH_001`, `ASSET_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `TOO_MANY_LARGE_BODIES`, `QUEUE_FULL`, `QUOTA_EXCEEDED`, `ATTACHMENT_STORAGE_EXCEEDED`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type ApproveSendError = ApproveSendErrors[keyof ApproveSendErrors];
+
+export type ApproveSendResponses = {
+    /**
+     * Done.
+     */
+    200: Approval;
+};
+
+export type ApproveSendResponse = ApproveSendResponses[keyof ApproveSendResponses];
+
+export type RejectSendData = {
+    body?: RejectSendRequest;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}/reject';
+};
+
+export type RejectSendErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `APPROVAL_DECIDED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `TOO_MANY_LARGE_BODIES`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type RejectSendError = RejectSendErrors[keyof RejectSendErrors];
+
+export type RejectSendResponses = {
+    /**
+     * Done.
+     */
+    200: Approval;
+};
+
+export type RejectSendResponse = RejectSendResponses[keyof RejectSendResponses];
+
+export type WithdrawApprovalData = {
+    body?: never;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path: {
+        /**
+         * Id of the approval
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/approvals/{id}/withdraw';
+};
+
+export type WithdrawApprovalErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `APPROVAL_DECIDED`, `CONFLICT`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`, `TEST_KEY_NOT_ALLOWED`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`, `APPROVAL_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`, `OUTCOME_UNKNOWN`.
+     */
+    503: ApiError;
+};
+
+export type WithdrawApprovalError = WithdrawApprovalErrors[keyof WithdrawApprovalErrors];
+
+export type WithdrawApprovalResponses = {
+    /**
+     * Done.
+     */
+    200: Approval;
+};
+
+export type WithdrawApprovalResponse = WithdrawApprovalResponses[keyof WithdrawApprovalResponses];
 
 export type ListBatchesData = {
     body?: never;
@@ -18523,7 +19210,7 @@ export type FollowChangesData = {
         /**
          * With commas between them. Each needs the permission of its list
          */
-        topics: Array<'emails' | 'batches' | 'webhooks' | 'queue'>;
+        topics: Array<'emails' | 'batches' | 'webhooks' | 'queue' | 'approvals'>;
         /**
          * The `id` of the last event that another stream has brought: what has changed since is told. The header `Last-Event-ID`, which a browser sends by itself when it connects again, comes first
          */

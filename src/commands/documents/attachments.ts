@@ -2,7 +2,13 @@
  * Attachments of a send call: made, fetched or decoded, named, measured, sealed under the email's key and put into
  * files; and loaded back.
  */
-import { invalidAttachments, type RequestedAttachment, attachmentTooLarge, type PinnedDocument } from './request.js';
+import {
+  invalidAttachments,
+  readAttachments,
+  type RequestedAttachment,
+  attachmentTooLarge,
+  type PinnedDocument,
+} from './request.js';
 import {
   type AttachmentTemplateContent,
   type OutputFormat,
@@ -10,7 +16,8 @@ import {
   DEFAULT_TIME_ZONE,
 } from '../../domain/rendering/content.js';
 import type { Budget } from '../../domain/rendering/budget.js';
-import { safeFilename } from '../../domain/mime/attachment.js';
+import { parseMediaType, safeFilename } from '../../domain/mime/attachment.js';
+import type { GivenAttachment } from '../../api/email.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import type { Limits } from '../../domain/core/limits.js';
 import { type RenderEnvironment, constantsOf } from '../../domain/rendering/scope/constants.js';
@@ -382,6 +389,43 @@ const loadSupplied = async (
     }
   }
 };
+
+/**
+ * The attachments of a call with the bytes of those files that it names by their addresses: from then on the same files
+ * are attached, whatever the addresses give. Rejects with the faults of their form, ATTACHMENT_NOT_AVAILABLE and
+ * ERR_ATTACH_002 where all together are larger than a call may be.
+ */
+export const withFetchedFiles = async (
+  deps: DocumentNeeds,
+  caller: Pick<Caller, 'teamId'>,
+  attachments: readonly GivenAttachment[],
+): Promise<readonly GivenAttachment[]> => {
+  const max = deps.limits.bodySizeBytesMax;
+  const read = readAttachments(attachments, deps.limits);
+  const fetched: GivenAttachment[] = [];
+  let sizeBytes = 0;
+  for (const [place, attachment] of attachments.entries()) {
+    const { url, ...rest } = attachment;
+    if (url === undefined) {
+      fetched.push(attachment);
+      continue;
+    }
+    const { bytes, contentType = '' } = await fetchAttachment(deps, caller, url, assertRead(read, place).field);
+    sizeBytes += bytes.byteLength;
+    if (sizeBytes > max) throw attachmentTooLarge('The files of addresses have together at least', sizeBytes, max);
+    const type = rest.contentType ?? (parseMediaType(contentType) === undefined ? OCTETS : contentType);
+    fetched.push({ ...rest, contentType: type, content: bytes.toString('base64') });
+  }
+  return fetched;
+};
+
+const assertRead = (read: readonly RequestedAttachment[], place: number): RequestedAttachment => {
+  const attachment = read[place];
+  if (attachment === undefined) throw new Error('an attachment that was read is missing');
+  return attachment;
+};
+
+const OCTETS = 'application/octet-stream';
 
 const fetchAttachment = async (
   deps: DocumentNeeds,

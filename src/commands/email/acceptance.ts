@@ -35,7 +35,7 @@ import type { JsonObject } from '../../domain/core/json.js';
 import type { CheckedEmail, CompiledEmail } from '../../domain/ports/renderer.js';
 import type { Brand, Company, RenderEnvironment } from '../../domain/rendering/scope/constants.js';
 import type { Priority } from '../../domain/ports/bus.js';
-import { KEPT_LOSSES_MAX } from '../../domain/rendering/paths/losses.js';
+import { KEPT_LOSSES_MAX, type Loss } from '../../domain/rendering/paths/losses.js';
 import type { CallLanguage } from '../../domain/rendering/translations.js';
 import { providersOf } from '../../domain/email/recipient-domains.js';
 import type { PinnedTracking } from '../../domain/recipients/tracking.js';
@@ -85,6 +85,8 @@ export type EmailOrder<Source extends AnySource = AnySource> = PinnedSource<Sour
     isTrial?: true | undefined;
     /** The email that it is a copy of. */
     resentFrom?: EmailId | undefined;
+    /** The approval that it was sent by. */
+    approval?: EmailAccepted['data']['approval'];
     /** Its content is shown to nobody but its recipients. */
     confidential?: true | undefined;
     /** The expected wait for its turn. */
@@ -175,6 +177,36 @@ export const checkEmail = async (
   return { ...documents, losses: [...losses, ...ofDocuments].slice(0, KEPT_LOSSES_MAX) };
 };
 
+/** An email as it would be accepted, with the bytes of its files; nothing of it is stored. */
+export type ProposedEmail = Pick<PreparedAttachments, 'files' | 'generated' | 'replaced'> &
+  Readonly<{ event: EmailAccepted; losses: readonly Loss[] }>;
+
+/** Makes an order as `makeEmail` does and rejects with the same codes, but stores nothing. */
+export const proposeEmail = async (deps: EmailNeeds, order: EmailOrder<MailSource>): Promise<ProposedEmail> => {
+  const { at, scheduledAt, company, variables, language, given } = order;
+  assertLinksPossible(deps, order);
+  const budget = openBudget(deps.limits);
+  const compiled = await compiledSource(deps, order.source, order.language);
+  const { subject, assetIds, losses } = renderOnce(compiled, order, budget);
+  const environment = { at: scheduledAt ?? at, company };
+  const {
+    files,
+    generated,
+    replaced,
+    losses: ofDocuments = [],
+  } = given.length + assetIds.length === 0
+    ? noAttachments
+    : await prepareAttachments(deps, order, given, { variables, language, environment, assetIds, budget });
+  const event = acceptedEvent(order, acceptedOf(order, [], nothingKept), { subject, attachments: [] });
+  return {
+    event,
+    files,
+    generated,
+    ...(replaced && { replaced }),
+    losses: [...losses, ...ofDocuments].slice(0, KEPT_LOSSES_MAX),
+  };
+};
+
 /**
  * Throws PUBLIC_URL_REQUIRED and NOT_DURING_UPDATE, and VALIDATION_ERROR for a header that the service sets in each
  * copy.
@@ -251,6 +283,7 @@ const acceptedOf = (
     test,
     isTrial,
     resentFrom,
+    approval,
     confidential,
     waitMs,
   } = order;
@@ -285,6 +318,7 @@ const acceptedOf = (
   if (test !== undefined) accepted.test = test;
   if (isTrial !== undefined) accepted.delivers = isTrial;
   if (resentFrom !== undefined) accepted.resentFrom = resentFrom;
+  if (approval !== undefined) accepted.approval = approval;
   if (confidential !== undefined) accepted.confidential = confidential;
   if (losses.length > 0) accepted.losses = [...losses];
   if (waitMs > TYPICAL_DELIVERY_MS) accepted.expectedWaitMs = waitMs;

@@ -107,6 +107,7 @@ export const emailRecord = (id: EmailId, email: Email): EmailRecord => {
     batchId: accepted.batch?.id ?? null,
     test: accepted.test === true,
     ...(accepted.resentFrom === undefined ? {} : { resentFrom: accepted.resentFrom }),
+    ...(accepted.approval === undefined ? {} : { approval: accepted.approval }),
     ...(accepted.confidential === undefined ? {} : { confidential: accepted.confidential }),
     retryCount: email.retries.length,
     failureReason: email.failureReason,

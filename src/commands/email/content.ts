@@ -4,6 +4,7 @@
  * author sent them.
  */
 import type { SentContent } from '../../api/email-content.js';
+import type { ProposedEmail } from './acceptance.js';
 import type { EmailNeeds } from './needs.js';
 import { type Caller, ownedBy } from '../core/caller.js';
 import { loadState } from '../core/handle.js';
@@ -19,10 +20,10 @@ import {
   unsubscribing,
 } from './message.js';
 import { DomainError, FileDamaged, invalid, wholeText } from '../../domain/core/errors.js';
-import { emailStream, type EmailId, type StreamName } from '../../domain/core/ids.js';
+import { assertDefined, emailStream, type EmailId, type StreamName } from '../../domain/core/ids.js';
 import { emailDecider, emailNotFound } from '../../domain/email/decider.js';
 import type { EmailContent } from '../../domain/email/events.js';
-import { addressedIn, type Email, leavesAsCopies } from '../../domain/email/state.js';
+import { addressedIn, type Email, evolveEmail, leavesAsCopies } from '../../domain/email/state.js';
 import {
   composeMessage,
   headFields,
@@ -64,6 +65,33 @@ export const emailAttachment = async (
   if (file === undefined)
     throw new DomainError('NOT_FOUND', 'The email has no such attachment; `attachments` of its content lists them.');
   return file;
+};
+
+/** The mail of an email that is not accepted, as it would leave to its first recipient, and its files. */
+export const proposedMail = async (
+  deps: EmailNeeds,
+  { teamId }: Pick<Caller, 'teamId'>,
+  id: EmailId,
+  { event, files }: Pick<ProposedEmail, 'event' | 'files'>,
+): Promise<Readonly<{ content: SentContent; files: readonly ReadFile[] }>> => {
+  const email = assertDefined(evolveEmail(undefined, event), 'email');
+  const content = assertDefined(email.content, 'content of a new email');
+  const copy = leavesAsCopies(email) ? { teamId, emailId: id, recipient: 0 } : undefined;
+  const render = await compiledMail(deps, email, content);
+  await nextTurn();
+  const parts = copy === undefined ? undefined : untracked(deps, email, copy);
+  const message = messageOf(deps.clock, { email, content, render, attachments: files }, parts);
+  const { subject, html, text, attachments = [] } = message;
+  const shown = attachments.map(({ filename, contentType, contentId, content: bytes }) => ({
+    ...{ filename, contentType, contentId, sizeBytes: bytes.byteLength },
+    bytes,
+  }));
+  const mail = { stream: emailStream(id), email, content, copy };
+  const headers = [...headFields(message)];
+  return {
+    content: contentAnswer(id, mail, { ...addressed(email, content), subject, headers, html, text, files: shown }),
+    files: shown,
+  };
 };
 
 /** A mail that may be shown. `copy`: undefined if all recipients got the same mail. */

@@ -5,7 +5,7 @@ import { AppendUnknown, WrongExpectedRevision } from '../../domain/core/errors.j
 import { type Caller, isTest, testPart, causeOf } from '../core/caller.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { checkRequest } from './request.js';
-import { readAttachments } from '../documents/request.js';
+import { readAttachments, type PinnedDocument } from '../documents/request.js';
 import { sendResponse } from './answers.js';
 import { suppressedPlaces } from '../recipients/suppression-check.js';
 import { assertAffordable, giveBackQuietly, reserveFor } from '../billing/credits.js';
@@ -61,6 +61,11 @@ export type SendOrder = Readonly<{
   message?: MessageOrder | undefined;
   settled?: Settled;
   resentFrom?: EmailId;
+  /** `documents`: the revisions of attachment templates to use, by the place of the attachment. */
+  approved?: Readonly<{
+    approval: EmailOrder['approval'];
+    documents: ReadonlyMap<number, PinnedDocument>;
+  }>;
   isTrial?: true;
   /** The emails of the same call that are ahead of it; absent: none. */
   ahead?: number;
@@ -252,13 +257,13 @@ export const orderEmail = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
-  { request, sender, message, settled: given, resentFrom, isTrial, ahead = 0 }: SendOrder,
+  { request, sender, message, settled: given, resentFrom, approved, isTrial, ahead = 0 }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<OrderedEmail> => {
   const nowMs = deps.clock.now();
   const at = isoTime(nowMs);
   const checked = checkRequest(request, latestNow(deps.clock), deps, message !== undefined || given !== undefined);
-  const attachments = readAttachments(request.attachments ?? [], deps.limits);
+  const attachments = pinnedTo(approved?.documents, readAttachments(request.attachments ?? [], deps.limits));
   const { variables, content } = request;
   const settled =
     message === undefined
@@ -297,6 +302,7 @@ export const orderEmail = async (
     ...testPart(caller),
     ...(isTrial && { test: isTrial, isTrial: isTest(caller) ? undefined : isTrial }),
     resentFrom,
+    approval: approved?.approval,
     confidential: sender && true,
     waitMs: checked.scheduledAt === undefined ? Math.round(deps.backlog.waitMs(caller.teamId, 1 + ahead)) : 0,
   };
@@ -310,6 +316,17 @@ export const orderEmail = async (
   if (isMetered) await assertAffordable(deps, caller, documentsOf(attachments));
   return { order, isMetered, suppressed };
 };
+
+const pinnedTo = (
+  documents: ReadonlyMap<number, PinnedDocument> = new Map(),
+  attachments: EmailOrder['given'],
+): EmailOrder['given'] =>
+  documents.size === 0
+    ? attachments
+    : attachments.map((attachment, place) => {
+        const pinned = documents.get(place);
+        return attachment.kind === 'generated' && pinned !== undefined ? { ...attachment, pinned } : attachment;
+      });
 
 const withWritten = (
   recipients: EmailOrder['recipients'],

@@ -11,6 +11,7 @@ import { evolveBatch } from '../../domain/bulk/decider.js';
 import { advanceCredits, balanceOf, noCredits } from '../../domain/billing/credits.js';
 import { evolveEmail } from '../../domain/email/state.js';
 import { relayDaysDecider } from '../../domain/email/relays.js';
+import { approvalDecider } from '../../domain/approvals/decider.js';
 import { erasureDecider } from '../../domain/privacy/decider.js';
 import type { EventOfKind, Recorded, StreamKind } from '../../domain/events.js';
 import { splitStream, type EmailId, type StreamName } from '../../domain/core/ids.js';
@@ -93,6 +94,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   webhookOutcome: lastFact,
   webhookRouter: lastFact,
   webhookSlots: lastFact,
+  approval: foldedBy(approvalDecider.evolve, approvalDecider.initialState),
   erasure: foldedBy(erasureDecider.evolve, erasureDecider.initialState),
   oauthClient: foldedBy(oauthAppDecider.evolve, oauthAppDecider.initialState),
   oauthGrant: foldedBy(grantDecider.evolve, grantDecider.initialState),

@@ -2,6 +2,7 @@
  * Erases an address: takes requests, reports progress, and destroys what is found. Findings are recorded before
  * anything of them is destroyed, and every step may be repeated, so the next run continues after a crash.
  */
+import { eraseProposal } from '../approvals/decisions.js';
 import { type Caller, ownedBy, assertNoTestKey, causeOf } from '../core/caller.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import { emptyLoaded, foldOnto, handle, handleFrom, loadState } from '../core/handle.js';
@@ -199,6 +200,8 @@ const search = async (deps: CarryOutDeps, work: Work, from: Searched): Promise<S
   if (address === undefined) throw new KeyMissing(erasureStream(work.id));
   const { signal, teamId } = work;
   await deps.emailsCaughtUp(signal);
+  for (const id of await deps.addressIndex.approvalsOfAddress(teamId, address))
+    await eraseProposal(deps, id, { ...work.besides, at: now(deps) });
   let batches = await eraseInBatches(deps, work, address, stateOf(from).batches);
   // The emails of a batch that was made to its end before it was looked at are found by the index.
   await deps.emailsCaughtUp(signal);

@@ -7,12 +7,21 @@ import { emailRecord } from '../email/answers.js';
 import { deliveriesAbout, type Places } from '../webhooks/records.js';
 import { readSuppressions, suppressionIdsOf } from '../recipients/suppressions.js';
 import type { EmailRecord } from '../../api/email.js';
-import type { DataSubjectRequest, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
+import { approvalDecider } from '../../domain/approvals/decider.js';
+import type { DataSubjectRequest, ExportedApproval, ExportedBulkSend, ExportedEmail } from '../../api/privacy.js';
 import { batchDecider } from '../../domain/bulk/decider.js';
 import { emailDecider } from '../../domain/email/decider.js';
 import type { AddressIndex } from '../../domain/privacy/decider.js';
 import { EventUnknown, EventUnreadable } from '../../domain/core/errors.js';
-import { batchStream, emailStream, type BatchId, type EmailId, type WebhookId } from '../../domain/core/ids.js';
+import {
+  approvalStream,
+  batchStream,
+  emailStream,
+  type ApprovalId,
+  type BatchId,
+  type EmailId,
+  type WebhookId,
+} from '../../domain/core/ids.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { isoTime } from '../../domain/core/time.js';
 import { nextTurn } from '../../shared/concurrency.js';
@@ -41,6 +50,11 @@ async function* lines(deps: EmailNeeds, of: Of): AsyncGenerator<string> {
   for (const suppression of suppressions) yield line('suppression', suppression);
   for (const id of await index.openBatches(caller.teamId)) {
     for (const held of await heldInBatch(deps, of, id)) yield line('bulkSend', held);
+    await nextTurn();
+  }
+  for (const id of await index.approvalsOfAddress(caller.teamId, address)) {
+    const held = await heldInApproval(deps, of, id);
+    if (held !== undefined) yield line('approval', held);
     await nextTurn();
   }
   const about = new Map<string, PlacesIn>();
@@ -137,6 +151,30 @@ const heldInBatch = async (
       ? [{ batchId: id, email, name: name ?? null, variables: (variables ?? {}) as JsonObject }]
       : [],
   );
+};
+
+/** Data of a proposed email for that address alone. Its variables may be about any recipient, so they need it to be the only one. */
+const heldInApproval = async (
+  deps: EmailNeeds,
+  { caller, address }: Of,
+  id: ApprovalId,
+): Promise<ExportedApproval | undefined> => {
+  const known = await readable(() => loadState(deps.eventLog, approvalStream(id), approvalDecider));
+  if (known === undefined || known.teamId !== caller.teamId) return undefined;
+  const { proposal, status, requested } = known.state ?? {};
+  const held = proposal?.recipients.filter(({ email }) => isSame(email, address)) ?? [];
+  const [first] = held;
+  if (proposal === undefined || first === undefined) return undefined;
+  const isOnly = held.length === proposal.recipients.length;
+  return {
+    approvalId: id,
+    status: status ?? 'requested',
+    askedAt: requested?.at ?? '',
+    email: first.email,
+    name: first.name ?? null,
+    subject: isOnly ? proposal.subject : null,
+    variables: isOnly ? ((proposal.request['variables'] ?? {}) as JsonObject) : null,
+  };
 };
 
 /** Damaged data is reported as such, so that the rest can be exported. */

@@ -3,6 +3,7 @@
  * closing event, then its key is destroyed. TeamRemoved is appended first and TeamErased last; if the program dies in
  * between, the next run finds the team and goes on.
  */
+import { removeApprovalNow } from '../approvals/decisions.js';
 import { noteBilling } from '../billing/billing.js';
 import { removeAssetNow } from '../templates/assets.js';
 import { stopBatch } from '../bulk/batches.js';
@@ -34,6 +35,7 @@ import {
   oauthClientStream,
   oauthGrantStream,
   parseApiKeyId,
+  parseApprovalId,
   parseAssetId,
   parseBatchId,
   parseEmailId,
@@ -375,6 +377,12 @@ export const closings: Readonly<Record<Exclude<StreamKind, Unclosed>, Closing>> 
     ),
   },
   suppression: { begunBy: ['AddressSuppressed', 'AddressRefused'], close: closeSuppression },
+  approval: {
+    begunBy: ['ApprovalRequested'],
+    close: always((deps, id, { cause }) =>
+      removeApprovalNow(deps, assertDefined(parseApprovalId(id), 'approval id'), cause),
+    ),
+  },
   erasure: { begunBy: ['ErasureRequested'], close: closeErasure },
   oauthClient: { begunBy: ['OAuthAppRegistered'], close: closeApp },
   oauthGrant: { begunBy: ['OAuthGrantGiven'], close: closeGrant },

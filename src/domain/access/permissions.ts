@@ -44,11 +44,12 @@ export const isPermission = (text: string): text is Permission => (permissions a
 
 /**
  * Permissions that only people and apps have. An API key with `webhooks:manage` may do what `webhooks:read` and
- * `webhooks:write` allow. `profile:…` are about the calling person, in any team. `system:read` is about the instance.
+ * `webhooks:write` allow. `approvals:decide`: approve or reject a send that a program asks for. `profile:…` are about the calling person, in any team. `system:read` is about the instance.
  */
 export const peoplePermissions = [
   'webhooks:read',
   'webhooks:write',
+  'approvals:decide',
   'team:read',
   'team:manage',
   'team:delete',
@@ -110,6 +111,7 @@ const member: readonly AccessPermission[] = [
   ...viewer,
   'emails:content',
   'emails:send',
+  'approvals:decide',
   'templates:read',
   'templates:write',
 ];

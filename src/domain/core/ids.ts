@@ -16,6 +16,7 @@ export type SenderDomainId = Branded<'SenderDomainId'>;
 export type SuppressionId = Branded<'SuppressionId'>;
 export type WebhookId = Branded<'WebhookId'>;
 export type ErasureId = Branded<'ErasureId'>;
+export type ApprovalId = Branded<'ApprovalId'>;
 export type UserId = Branded<'UserId'>;
 export type InvitationId = Branded<'InvitationId'>;
 export type SessionId = Branded<'SessionId'>;
@@ -45,6 +46,7 @@ export const parseAssetId = (text: string): AssetId | undefined => parseUuid(tex
 export const parseSuppressionId = (text: string): SuppressionId | undefined =>
   parseUuid(text) as SuppressionId | undefined;
 export const parseErasureId = (text: string): ErasureId | undefined => parseUuid(text) as ErasureId | undefined;
+export const parseApprovalId = (text: string): ApprovalId | undefined => parseUuid(text) as ApprovalId | undefined;
 export const parseInvitationId = (text: string): InvitationId | undefined =>
   parseUuid(text) as InvitationId | undefined;
 export const parseUserId = (text: string): UserId | undefined => parseUuid(text) as UserId | undefined;
@@ -106,6 +108,10 @@ export const emailIdOfFingerprint = (hmac: string): EmailId =>
 /** The id of the bulk send, derived as that of an email. */
 export const batchIdOfFingerprint = (hmac: string): BatchId =>
   customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as BatchId;
+
+/** The id of the approval that is asked for under an Idempotency-Key, derived as that of an email. */
+export const approvalIdOfFingerprint = (hmac: string): ApprovalId =>
+  customUuid(Buffer.from(hmac.slice(0, 32), 'hex'), 0x80) as ApprovalId;
 
 /** In: an HMAC (hex) of team and address. Out: the id of the suppression of that address in that team. */
 export const suppressionIdOfFingerprint = (hmac: string): SuppressionId =>
@@ -204,6 +210,8 @@ export const AUDIT_RETENTION_STREAM = 'auditRetention-entries' as StreamName;
 /** The address of an invitation. */
 export const invitationStream = (id: InvitationId): StreamName => `invitation-${id}` as StreamName;
 export const erasureStream = (id: ErasureId): StreamName => `erasure-${id}` as StreamName;
+/** One send that waits for a person's approval, and what became of it. */
+export const approvalStream = (id: ApprovalId): StreamName => `approval-${id}` as StreamName;
 export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;
 /** One grant to an app. */
 export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${id}` as StreamName;

@@ -158,6 +158,9 @@ export const defaultLimits = {
   callEmailsMax: 100,
   /** Documents that are generated, and files that are fetched from addresses, for all emails of such a call. */
   callFilesMax: 100,
+  /** Sends of a team that wait for a person's approval, and for how long each waits. */
+  openApprovalsMax: 100,
+  approvalHours: 24,
   bulkRecipientsMax: 1_000,
   /** Pairs of locale and time zone in one bulk send; the template is compiled for each pair. */
   bulkLanguagesMax: 100,

@@ -100,6 +100,8 @@ const accepted = {
   delivers: optional(Type.Literal(true)),
   /** The email that it is a copy of; absent: none. */
   resentFrom: optional(text),
+  /** A person approved it: which approval that was, who asked for it and who approved, as actors. Absent: none was asked. */
+  approval: optional(Type.Object({ id: text, askedBy: text, approvedBy: text })),
   /**
    * A mail of the service with a secret such as a login link: its content is shown to nobody but its recipients; it
    * costs nothing and is not counted. Absent from all others.

@@ -3,7 +3,7 @@ import type { AccessPermission } from '../access/permissions.js';
 import { splitStream, type TeamId } from '../core/ids.js';
 import type { Position } from '../ports/event-store.js';
 
-export const liveTopics = ['emails', 'batches', 'webhooks', 'queue'] as const;
+export const liveTopics = ['emails', 'batches', 'webhooks', 'queue', 'approvals'] as const;
 export type LiveTopic = (typeof liveTopics)[number];
 
 /** The permission of the list whose items a topic carries. */
@@ -12,13 +12,14 @@ export const permissionOfTopic: Readonly<Record<LiveTopic, AccessPermission>> = 
   batches: 'emails:read',
   webhooks: 'webhooks:read',
   queue: 'analytics:read',
+  approvals: 'emails:read',
 };
 
 /** The kinds of stream whose events change something that a topic shows. */
-export const liveKinds = ['email', 'batch', 'webhook', 'webhookOutcome'] as const;
+export const liveKinds = ['email', 'batch', 'webhook', 'webhookOutcome', 'approval'] as const;
 
 /** `attempts`: attempts to deliver to the subscription with that id. */
-export type ChangedThing = Readonly<{ kind: 'email' | 'batch' | 'webhook' | 'attempts'; id: string }>;
+export type ChangedThing = Readonly<{ kind: 'email' | 'batch' | 'webhook' | 'attempts' | 'approval'; id: string }>;
 
 /** An event at that position changed a thing of the team. */
 export type LiveChange = ChangedThing & Readonly<{ team: TeamId; position: Position }>;
@@ -33,6 +34,7 @@ export const changeOf = ({ stream, position, metadata }: Located): LiveChange | 
     case 'email':
     case 'batch':
     case 'webhook':
+    case 'approval':
       return { team, position, kind, id };
     case 'webhookOutcome':
       // The stream is named by the subscription and the number of a part.
@@ -59,6 +61,8 @@ const looksOf = ({ kind, id }: LiveChange, topics: readonly LiveTopic[]): readon
     case 'webhook':
     case 'attempts':
       return has('webhooks') ? [{ kind, id }] : [];
+    case 'approval':
+      return has('approvals') ? [{ kind, id }] : [];
   }
 };
 

@@ -1,5 +1,5 @@
 /** The erasure of an address: its commands, decisions and state, and the index that says where an address may stand. */
-import type { BatchId, EmailId, TeamId, WebhookId } from '../core/ids.js';
+import type { ApprovalId, BatchId, EmailId, TeamId, WebhookId } from '../core/ids.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
 import type { ErasureEvent } from './events.js';
@@ -17,6 +17,8 @@ export type AddressIndex = Readonly<{
   ) => AsyncIterable<Readonly<{ ids: readonly EmailId[]; isLast: boolean }>>;
   /** The bulk sends that may still hold the addresses of their recipients, each once. */
   openBatches: (teamId: TeamId) => Promise<readonly BatchId[]>;
+  /** The approvals of a team that hold the address as a recipient of their proposals. */
+  approvalsOfAddress: (teamId: TeamId, address: string) => Promise<readonly ApprovalId[]>;
   /** The webhook subscriptions of a team. */
   webhooksOfTeam: (teamId: TeamId) => Promise<readonly WebhookId[]>;
 }>;

@@ -6,9 +6,10 @@ import {
   SentAttachmentParamsSchema,
   SentContentSchema,
   SentPageQuerySchema,
+  type SentContent,
 } from '../../api/email-content.js';
 import type { Caller } from '../../commands/core/caller.js';
-import type { MailToRead } from '../../commands/email/content.js';
+import type { MailToRead, ReadFile } from '../../commands/email/content.js';
 import { DomainError } from '../../domain/core/errors.js';
 import { mediaTypeText, parseMediaType, safeFilename } from '../../domain/mime/attachment.js';
 import { openFairSlots } from '../../shared/concurrency.js';
@@ -40,7 +41,7 @@ const PICTURES_MAX = 20;
 
 /** Registers GET /api/emails/:id/content, /page, /source and /attachments/:index. */
 export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'commands'>): void => {
-  const slotted = openSlots();
+  const slotted = openMailSlots();
   app.get(
     '/api/emails/:id/content',
     {
@@ -108,13 +109,10 @@ export const emailContentRoutes = (app: App, { commands }: Pick<HttpDeps, 'comma
     },
     async (request, reply) => {
       const { index } = request.params;
-      const place = /^\d{1,4}$/.test(index) ? Number(index) : undefined;
-      const { filename, contentType, bytes } = await slotted(request, reply, () =>
-        commands.emailAttachment(callerOf(request), mailOf(request), place),
+      const file = await slotted(request, reply, () =>
+        commands.emailAttachment(callerOf(request), mailOf(request), placeOf(index)),
       );
-      const mediaType = parseMediaType(contentType.trim());
-      const type = mediaType === undefined ? 'application/octet-stream' : mediaTypeText(mediaType);
-      return sendFile(reply, type, safeFilename(filename) || `attachment-${index}`).send(bytes);
+      return sendAttachment(reply, file, index);
     },
   );
 };
@@ -145,21 +143,39 @@ const pageRoute = (app: App, commands: HttpDeps['commands'], slotted: Slotted): 
       const mail = mailOf(request);
       const html = await slotted(request, reply, async () => {
         const content = await commands.emailContent(caller, mail);
-        const shown = content.attachments.filter(({ contentId }) => contentId !== null).slice(0, PICTURES_MAX);
-        const images = await inlineImages(shown, (place) => pictureOf(commands, caller, mail, shown[place]?.index));
-        return quietHtml(withImages(content.html, images), {
-          pictures,
-          linkOf: (address) => `${app.ownPath('/app/leave')}#${encodeURIComponent(address)}`,
-        });
+        return mailPage(app, content, pictures, (index) => pictureOf(commands, caller, mail, index));
       });
-      return reply
-        .header('content-type', 'text/html; charset=utf-8')
-        .header('content-security-policy', quietPolicy(pictures))
-        .header('x-dns-prefetch-control', 'off')
-        .send(framed(html, scheme === 'dark'));
+      return sendMailPage(reply, html, { pictures, isDark: scheme === 'dark' });
     },
   );
 };
+
+/** The HTML of a mail in which nothing acts. `pictureAt`: the bytes of an attachment, undefined where it is not kept. */
+export const mailPage = async (
+  app: App,
+  { attachments, html }: Pick<SentContent, 'attachments' | 'html'>,
+  pictures: boolean,
+  pictureAt: (index: number | undefined) => Promise<Buffer | undefined>,
+): Promise<string> => {
+  const shown = attachments.filter(({ contentId }) => contentId !== null).slice(0, PICTURES_MAX);
+  const images = await inlineImages(shown, (place) => pictureAt(shown[place]?.index));
+  return quietHtml(withImages(html, images), {
+    pictures,
+    linkOf: (address) => `${app.ownPath('/app/leave')}#${encodeURIComponent(address)}`,
+  });
+};
+
+/** In: the HTML that `mailPage` made, and how it is shown. */
+export const sendMailPage = (
+  reply: FastifyReply,
+  html: string,
+  { pictures, isDark }: Readonly<{ pictures: boolean; isDark: boolean }>,
+): FastifyReply =>
+  reply
+    .header('content-type', 'text/html; charset=utf-8')
+    .header('content-security-policy', quietPolicy(pictures))
+    .header('x-dns-prefetch-control', 'off')
+    .send(framed(html, isDark));
 
 /** A picture that is not kept leaves its place empty. */
 const pictureOf = async (
@@ -184,7 +200,7 @@ const mailOf = ({ params: { id }, query: { recipient } }: MailRequest): MailToRe
 });
 
 /** Makes what `make` makes while the team holds one of few slots. Rejects with GENERATOR_BUSY if too many wait. */
-const openSlots = (): Slotted => {
+export const openMailSlots = (): Slotted => {
   const slots = openFairSlots(SLOTS);
   return async (request, reply, make) => {
     const { teamId } = callerOf(request);
@@ -200,6 +216,21 @@ const openSlots = (): Slotted => {
   };
 };
 
+/** In: the last part of the path. Out: the place of an attachment; undefined: none has it. */
+export const placeOf = (index: string): number | undefined => (/^\d{1,4}$/.test(index) ? Number(index) : undefined);
+
+/** Sends an attachment under its name and type, or under a harmless one. */
+export const sendAttachment = (
+  reply: FastifyReply,
+  { filename, contentType, bytes }: ReadFile,
+  index: string,
+): FastifyReply => {
+  const mediaType = parseMediaType(contentType.trim());
+  const type = mediaType === undefined ? 'application/octet-stream' : mediaTypeText(mediaType);
+  return sendFile(reply, type, safeFilename(filename) || `attachment-${index}`).send(bytes);
+};
+
+/** In: the media type and the name of a file of a mail. Out: the reply, ready for its bytes. */
 const sendFile = (reply: FastifyReply, type: string, filename: string): FastifyReply =>
   reply
     .header('content-type', type)

@@ -414,6 +414,7 @@ type Read = Readonly<{
   batches: Awaited<ReturnType<LiveItems['batches']>>;
   webhooks: Awaited<ReturnType<LiveItems['webhooks']>>;
   queue: Awaited<ReturnType<LiveItems['queue']>> | undefined;
+  approvals: Awaited<ReturnType<LiveItems['approvals']>>;
 }>;
 
 const readItems = async (items: LiveItems, team: TeamId, told: readonly Told[]): Promise<Read> => {
@@ -426,6 +427,7 @@ const readItems = async (items: LiveItems, team: TeamId, told: readonly Told[]):
     batches: await items.batches(team, [...new Set([...idsOf(looks, 'batch'), ...ofEmails])]),
     webhooks: await items.webhooks(team, [...new Set(idsOf(looks, 'webhook'))]),
     queue: looks.some(({ kind }) => kind === 'queue') ? await items.queue(team) : undefined,
+    approvals: await items.approvals(team, [...new Set(idsOf(looks, 'approval'))]),
   };
 };
 
@@ -442,7 +444,8 @@ const changesMessage = (
 };
 
 const changesIn = (topics: readonly LiveTopic[], looks: readonly Look[], read: Read): object => {
-  const { emails, batches, webhooks, queue } = read;
+  const { emails, batches, webhooks, queue, approvals } = read;
+  const approvalIds = idsOf(looks, 'approval');
   const [emailIds, webhookIds, attempted] = [idsOf(looks, 'email'), idsOf(looks, 'webhook'), idsOf(looks, 'attempts')];
   const ofEmails = emailIds.flatMap((id) => emails.get(id)?.batch ?? []);
   const batchIds = topics.includes('batches') ? [...new Set([...idsOf(looks, 'batch'), ...ofEmails])] : [];
@@ -453,6 +456,7 @@ const changesIn = (topics: readonly LiveTopic[], looks: readonly Look[], read: R
       webhooks: { ...listed(webhookIds, (id) => webhooks.get(id)), attempted },
     }),
     ...(looks.some(({ kind }) => kind === 'queue') && { queue }),
+    ...(approvalIds.length > 0 && { approvals: listed(approvalIds, (id) => approvals.get(id)) }),
   };
 };
 

@@ -1,4 +1,5 @@
 /** Reads for live events: the items of lists by their ids, each as the list of the team shows it. */
+import type { ApprovalListing } from '../../domain/approvals/decider.js';
 import type { BatchListing } from '../../domain/bulk/listing.js';
 import {
   assertDefined,
@@ -12,6 +13,7 @@ import type { Clock } from '../../domain/ports/clock.js';
 import type { ReadModels } from '../../domain/ports/read-models.js';
 import type { WebhookListing } from '../../domain/webhooks/decider.js';
 import type { EventLog } from '../../event-log/event-log.js';
+import { approvalOf } from '../approvals/approvals.js';
 import { batchOf, waitingSince } from '../bulk/batches.js';
 import { EMAILS, emailListItem, type EmailDocument } from '../email/emails.js';
 import { queueStats, type QueueStats } from '../email/queue.js';
@@ -28,6 +30,7 @@ export type LiveItems = Readonly<{
   batches: (teamId: TeamId, ids: readonly string[]) => Promise<ReadonlyMap<string, BatchListing | undefined>>;
   webhooks: (teamId: TeamId, ids: readonly string[]) => Promise<ReadonlyMap<string, WebhookListing | undefined>>;
   queue: (teamId: TeamId) => Promise<QueueStats>;
+  approvals: (teamId: TeamId, ids: readonly string[]) => Promise<ReadonlyMap<string, ApprovalListing | undefined>>;
 }>;
 
 type Deps = Readonly<{
@@ -47,6 +50,7 @@ export const openLiveItems = (deps: Deps): LiveItems => ({
       return webhook?.team === teamId ? listedWebhook(webhook) : undefined;
     }),
   queue: (teamId) => queueStats(deps.readModels, teamId, deps.clock.now(), waitingSince(deps.readModels)),
+  approvals: (teamId, ids) => each(ids, (id) => approvalOf(deps, teamId, id)),
 });
 
 const each = async <Item>(

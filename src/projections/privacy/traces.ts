@@ -23,6 +23,7 @@ import {
 import type { Document, Cursor, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
 import { declareProjection, type Handler, type Step, timersSpec } from '../core/projection.js';
+import { approvalsOfAddress } from '../approvals/approvals.js';
 import { EMAILS, recipientTerm } from '../email/read-models.js';
 import { OAUTH_GRANTS } from '../apps/apps.js';
 import { SESSIONS } from '../people/sessions.js';
@@ -176,6 +177,7 @@ export const tracesOfUser = async (deps: Deps, userId: UserId, mailed: Addresses
 export const addressIndex = (readModels: Pick<ReadModels, 'find'>): AddressIndex => ({
   emailsOfAddress: (teamId, address) => emailPages(readModels, teamId, address),
   openBatches: (teamId) => openBatches(readModels, teamId),
+  approvalsOfAddress: (teamId, address) => approvalsOfAddress(readModels, teamId, address),
   webhooksOfTeam: (teamId) => webhooksOfTeam(readModels, teamId),
 });
 

@@ -90,6 +90,13 @@ export const retentionTable = (limits: Limits): readonly TableLine[] => {
       'removed with the records of their emails',
     ),
     line(
+      'approvals',
+      'records of approvals of sends',
+      `${days(limits.retentionDays)} after the decision`,
+      'SEALPOST_RETENTION_DAYS',
+      'removed; what was proposed is destroyed at once when it is rejected, withdrawn or expired',
+    ),
+    line(
       'webhookRecords',
       'records of webhook deliveries',
       days(limits.webhookRecordDays),
@@ -156,6 +163,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
     ['emails', await dueTimers(deps, 'email', 'archive', now)],
     ['archivedEmails', await dueTimers(deps, 'email', 'removal', now)],
     ['bulkSends', await dueTimers(deps, 'batch', 'removal', now)],
+    ['approvals', await dueTimers(deps, 'approval', 'removal', now)],
     ['webhookRecords', await dueParts(deps, nowMs)],
     ['audit', await dueEntries(deps, nowMs)],
     ['files', { due: await deps.files.expired(now), oldest: null, next: null }],
@@ -174,7 +182,7 @@ export const readRetentionLines = async (deps: RetentionDeps, nowMs: number): Pr
   });
 };
 
-type Kind = 'email' | 'batch' | keyof typeof DELETED;
+type Kind = 'email' | 'batch' | 'approval' | keyof typeof DELETED;
 
 const dueTimers = async ({ readModels }: RetentionDeps, kind: Kind, timer: string, now: string): Promise<Due> => {
   const collection = timersOf(kind);

@@ -10,6 +10,7 @@ import { contentPolicy } from '../headers.js';
 const tags = [
   { name: 'Emails', description: 'Send, read, retry and delete.' },
   { name: 'Bulk', description: 'Send to many, try it first, follow it, cancel it.' },
+  { name: 'Approvals', description: 'Sends that a program asks for and a person decides on.' },
   { name: 'Templates', description: 'Templates from which emails are rendered.' },
   { name: 'Attachment templates', description: 'Templates from which PDF files and workbooks are made.' },
   { name: 'Blocks', description: 'Pieces that many templates include, and layouts around their sections.' },
