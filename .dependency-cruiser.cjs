@@ -20,7 +20,7 @@ const order = [
     'bulk',
     'approvals',
   ],
-  ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'live', 'pages'],
+  ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'live', 'pages', 'mcp'],
   ...['needs', 'authenticate', 'ops'],
   ...['serve', 'log', 'verify', 'query-types', 'events', 'components', 'examples', 'queries', 'commands', 'index'],
 ];
@@ -79,6 +79,7 @@ const drivers = {
   'file-type': '^src/adapters/media-types/',
   'lru-cache': '^src/shared/',
   '@node-oauth/oauth2-server': '^src/(http/apps/|http/server/forms\\.ts$)',
+  '@modelcontextprotocol/server': '^src/http/mcp/mcp\\.ts$',
   commander: '^src/(main\\.ts|cli/)',
   'cli-progress': '^src/cli/',
   'csv-parse': '^src/commands/',

@@ -66,6 +66,7 @@ import { oauthGrantRoutes, oauthAppRoutes } from './apps/apps.js';
 import { oauthRoutes } from './apps/endpoints.js';
 import { teamMemberRoutes, teamRoutes } from './teams/teams.js';
 import { invitationRoutes } from './teams/invitations.js';
+import { mcpRoutes } from './mcp/mcp.js';
 import { previewRoutes } from './templates/previews.js';
 import { templateRoutes } from './templates/templates.js';
 
@@ -329,8 +330,15 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   oauthAppRoutes(app, deps);
   oauthGrantRoutes(app, deps);
   oauthRoutes(app, deps);
+  mcpRoutes(app, deps, accessTable(app));
   if (deps.mailbox !== undefined)
     mailboxRoutes(app, { settings: deps.settings, commands: deps.commands, mailbox: deps.mailbox });
+};
+
+/** Reads, once all is registered, who may call each endpoint, by method and pattern. */
+const accessTable = (app: App): (() => ReadonlyMap<string, Access>) => {
+  let table: ReadonlyMap<string, Access> | undefined;
+  return () => (table ??= new Map(routesOf(app).map(({ method, path, access }) => [`${method} ${path}`, access])));
 };
 
 /** Registers GET /api/system, for the operators of the instance. */

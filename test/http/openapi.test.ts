@@ -138,6 +138,8 @@ void t.test('the document', async (t) => {
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.
       'GET /.well-known/oauth-authorization-server',
+      // Described by the Model Context Protocol.
+      ...['GET', 'POST', 'DELETE'].map((method) => `${method} /mcp`),
       ...['', '/verify', '/reset', '/address', '/invitation', '/apps'].flatMap((page) => [
         `GET /account${page}`,
         `POST /account${page}`,

@@ -37,6 +37,8 @@ export const rateLimits = {
   'POST /api/v1/webhook-subscriptions/:id/test': 10,
   /** A stream lasts, so it is not among the requests under way at once. */
   'GET /api/stream': 30,
+  /** Each message of a model's client; the endpoints that a tool calls count for themselves. */
+  'POST /mcp': 300,
 } as const satisfies Record<string, number>;
 
 export const generalRateLimit = {

@@ -19,6 +19,7 @@ import type { Access, HttpDeps, RatePolicy } from './context.js';
 import { pathOf } from './errors.js';
 import { accessCookie, assertMeant, isReading, isSessionToken, mailboxCookie } from './cookies.js';
 import { isRepeated } from './headers.js';
+import { isInnerCall } from './inner.js';
 import type { UnsentAnswers } from './connections.js';
 import { limitInWords, slotsOf, subjectOf, windowsOf, windowsOfAddress } from './rates.js';
 
@@ -43,9 +44,9 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
   };
 
   const admit = async (request: FastifyRequest, reply: FastifyReply, fault: DomainError | undefined): Promise<void> => {
-    const { access, rate, mailbox, large } = request.routeOptions.config;
+    const { access, rate, mailbox, large, credential } = request.routeOptions.config;
     if (fault !== undefined) return failed(request, reply, fault);
-    if (access === 'public' || (mailbox === true && cookie?.admits(request) === true)) {
+    if ((access === 'public' && credential !== true) || (mailbox === true && cookie?.admits(request) === true)) {
       return count(
         deps,
         reply,
@@ -72,7 +73,7 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
     request.caller = callerWith(admitted, request);
     if (access === undefined || rate === undefined) throw new Error('the route declares no permission');
     enforce(await deps.limiter.hit(windowsOf(rate, admitted)), reply, () => limitInWords(rate, admitted));
-    checkPermission(request, access, rate, admitted);
+    if (access !== 'public') checkPermission(request, access, rate, admitted);
     if (needsSlot(rate, admitted)) await acquireSlot(deps, reply, admitted);
   };
 
@@ -148,7 +149,7 @@ const transportFault = (request: FastifyRequest, deps: Deps, access: Access | un
       'The request has more than one Authorization header; send one, with one key.',
     );
   }
-  if (deps.settings.requireHttps && request.protocol !== 'https' && !isHealth(request)) {
+  if (deps.settings.requireHttps && request.protocol !== 'https' && !isHealth(request) && !isInnerCall()) {
     return new DomainError('HTTPS_REQUIRED', 'This service is reached by HTTPS only; use an https:// address.');
   }
   if (access === undefined) {

@@ -154,6 +154,13 @@ declare module 'fastify' {
     mailbox?: true;
     /** Recipients of mails call it: they are not limited by address, and the route bounds what a call costs. */
     forReaders?: true;
+    /**
+     * A public route that asks for a good credential all the same, whatever its permissions: it calls others in turn,
+     * which ask for theirs.
+     */
+    credential?: true;
+    /** Stands in `WWW-Authenticate` of a 401 beside the realm. */
+    challenge?: string;
     /** Links in mails lead to it: it is all that is answered at the link domain of a team. */
     links?: true;
     /** A public route whose answer has hundreds of kilobytes: a stricter limit by address holds for it, too. */

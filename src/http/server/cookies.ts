@@ -206,7 +206,7 @@ export const ownPageOnly = ({ publicUrl }: Pick<HttpDeps['settings'], 'publicUrl
 };
 
 /** False if the browser says that a page of another site, or of another host of the same site, sends the request. */
-const isSameOrigin = (request: Pick<FastifyRequest, 'headers'>, publicOrigin: string): boolean => {
+export const isSameOrigin = (request: Pick<FastifyRequest, 'headers'>, publicOrigin: string): boolean => {
   const site = request.headers['sec-fetch-site'];
   const { origin, host = '' } = request.headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;

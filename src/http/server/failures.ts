@@ -35,17 +35,26 @@ export const errorHandler =
     settleConnection(request, reply, deps.limits.bodySizeBytesMax);
     setRateHeadersUnknown(reply, nowMs);
     if (found.details.retryAfterS !== undefined) reply.header('retry-after', found.details.retryAfterS);
-    if (found.status === 401) reply.header('www-authenticate', 'Bearer realm="sealpost"');
+    if (found.status === 401) reply.header('www-authenticate', challengeOf(request));
     return reply
       .code(found.status)
       .header('content-type', JSON_TYPE)
       .send(errorBody(found, { nowMs, path: pathOf(request.raw.url ?? ''), requestId: request.id }));
   };
 
+const challengeOf = ({ routeOptions }: FastifyRequest): string =>
+  ['Bearer realm="sealpost"', routeOptions.config?.challenge].filter((part) => part !== undefined).join(', ');
+
 const failureOfRequest = (deps: Deps, error: unknown, request: FastifyRequest): Failure => {
-  const found = failureOf(error, deps.limits.bodySizeBytesMax);
+  const found = failureOf(error, bodyMaxOf(deps, error, request));
   return found.code === 'STORE_AWAY' && mayHaveWritten(deps, request) ? outcomeUnknown(error) : found;
 };
+
+/** A route may bound its bodies otherwise. The router refuses requests that have no route yet. */
+const bodyMaxOf = ({ limits }: Deps, error: unknown, request: FastifyRequest): number =>
+  error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
+    ? (request.routeOptions.bodyLimit ?? limits.bodySizeBytesMax)
+    : limits.bodySizeBytesMax;
 
 /**
  * Whether a command that appends more than once may have begun. Writes of others in the team meanwhile count as its
