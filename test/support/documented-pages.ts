@@ -218,6 +218,7 @@ export const topics = [
   'docs/api-keys.md',
   'docs/oauth.md',
   'docs/teams.md',
+  'docs/mcp.md',
   'README.md',
 ];
 
