@@ -11,10 +11,10 @@ const token = (name: string): string => bearer(name).authorization.slice('Bearer
 
 /** The tools that need a permission; `who_am_i` needs none. */
 const toolsOf: Readonly<Partial<Record<AccessPermission, readonly string[]>>> = {
-  'emails:read': ['find_emails', 'explain_email', 'get_email', 'email_timeline'],
+  'emails:read': ['find_emails', 'explain_email', 'get_email', 'email_timeline', 'get_approval'],
   'templates:read': ['list_templates', 'get_template', 'preview_template'],
   'templates:write': ['save_draft'],
-  'emails:send': ['dry_run_send'],
+  'emails:send': ['dry_run_send', 'send_email'],
   'suppressions:manage': ['list_suppressions', 'check_suppression'],
   'analytics:read': ['figures'],
 };
@@ -69,12 +69,12 @@ void t.test('every tool says what it does, takes and answers, and whether it cha
   for (const era of ['auto', 'legacy'] as const) {
     const { client } = await connectMcp(t, app, token('unlimited'), era);
     const { tools } = await client.listTools();
-    t.equal(tools.length, 14, era);
+    t.equal(tools.length, 16, era);
     for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
       t.ok(title !== undefined && description !== undefined && description.length > 40, name);
       t.match(inputSchema, { type: 'object', additionalProperties: false }, name);
       t.match(outputSchema, { type: 'object' }, name);
-      t.equal(annotations?.readOnlyHint, name !== 'save_draft', name);
+      t.equal(annotations?.readOnlyHint, name !== 'save_draft' && name !== 'send_email', name);
       t.equal(typeof annotations?.destructiveHint, 'boolean', name);
       t.equal(typeof annotations?.idempotentHint, 'boolean', name);
     }

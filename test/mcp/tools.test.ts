@@ -151,7 +151,7 @@ void t.test('what becomes of a mail is told for each end', async (t) => {
   });
 });
 
-void t.test('a test key sends at once and nothing leaves; a live key has no tool that sends', async (t) => {
+void t.test('a test key sends at once and nothing leaves; a live key asks a person', async (t) => {
   const { app, live, test } = await open(t);
   const email = {
     templateId: 'sign-in-code',
@@ -178,8 +178,31 @@ void t.test('a test key sends at once and nothing leaves; a live key has no tool
   t.match(refused, { isAccepted: false, code: 'ERR_TMPL_002', foreign: { refusal: /no-such|template/i } });
   t.equal((await app.call<{ meta: { total: number } }>('GET', '/api/emails')).body.meta.total, 0, 'nothing was sent');
 
-  t.notOk((await live.names()).includes('send_email'));
-  await t.rejects(live.call('send_email', email), /not found/);
+  const asked = fine(t, await live.call('send_email', { ...email, requestKey: 'model-1' }), 'ask');
+  t.match(asked, {
+    status: 'requested',
+    page: new RegExp(`/app/approvals/${String(asked['id'])}$`),
+    emailId: null,
+    recipientCount: 1,
+    foreign: { subject: /./ },
+  });
+  t.equal(fine(t, await live.call('send_email', { ...email, requestKey: 'model-1' }), 'ask again')['id'], asked['id']);
+  t.equal(
+    (await app.call<{ meta: { total: number } }>('GET', '/api/emails')).body.meta.total,
+    0,
+    'nothing left by itself',
+  );
+  t.match(await live.call('get_approval', { id: asked['id'] }), { answer: { status: 'requested', emailId: null } });
+  const byKey = await app.call('POST', `/api/approvals/${String(asked['id'])}/approve`, { digest: 'x' });
+  t.equal(byKey.status, 403, 'no key approves');
+  await app.call('POST', `/api/approvals/${String(asked['id'])}/withdraw`);
+  t.match(await live.call('get_approval', { id: asked['id'] }), {
+    answer: { status: 'withdrawn', todo: /taken back/, foreign: {} },
+  });
+  t.match(await live.call('get_approval', { id: '0198fabc-de00-4000-8000-000000000000' }), {
+    isError: true,
+    text: /APPROVAL_NOT_FOUND/,
+  });
 
   const sent = fine(t, await test.call('send_email', { ...email, requestKey: 'model-1' }), 'send');
   t.match(sent, { status: 'queued', recipientCount: 1 });
@@ -198,7 +221,7 @@ void t.test('a test key sends at once and nothing leaves; a live key has no tool
       { isError: true, text: /Input validation error/ },
       'a model names no address to fetch, and no bytes',
     );
-  t.match((await live.call('who_am_i')).answer, { mode: 'live', credential: 'API key', sending: /test keys alone/ });
+  t.match((await live.call('who_am_i')).answer, { mode: 'live', credential: 'API key', sending: /asks a person/ });
   t.match((await test.call('who_am_i')).answer, { mode: 'test', sending: /sends at once/ });
 });
 

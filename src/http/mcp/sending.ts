@@ -1,5 +1,6 @@
 /** Tools that check and send an email, and those about suppressed addresses, figures and the caller. */
 import { Type, type Static } from '@sinclair/typebox';
+import type { ApprovalRecord } from '../../api/approvals.js';
 import { OverviewSchema } from '../../api/analytics.js';
 import { UsageStatsSchema, type UsageStats } from '../../api/billing.js';
 import { AttachmentSchema, SendEmailRequestSchema, type SendEmailResponse } from '../../api/email.js';
@@ -7,6 +8,7 @@ import type { SendEmailsResponse } from '../../api/several-emails.js';
 import type { SuppressionCheck, SuppressionRecord } from '../../api/recipients.js';
 import { closed, enumOf, type PageMeta } from '../../api/core/common.js';
 import { type Caller, isTest } from '../../commands/core/caller.js';
+import { approvalStatuses, rejectionReasons } from '../../domain/approvals/decider.js';
 import { emailStatuses } from '../../domain/email/status.js';
 import { suppressionReasons } from '../../domain/recipients/suppression.js';
 import { foreign, ForeignSchema, NOTICE, outputOf } from './foreign.js';
@@ -151,6 +153,75 @@ const sendTest = tool({
   },
 });
 
+const approvalFields = {
+  id: Type.String({ description: 'Id of the approval, for get_approval' }),
+  status: enumOf(approvalStatuses, '`requested`: waits for a person'),
+  page: Type.String({ description: 'Address of the page on which a person approves or rejects it' }),
+  expiresAt: Type.String({ description: 'From then on nobody can approve it' }),
+  emailId: Type.Union([Type.String(), Type.Null()], { description: 'The email, once a person has approved it' }),
+  reason: Type.Union([enumOf(rejectionReasons), Type.Null()], { description: 'Why a person rejected it' }),
+  failureCode: Type.Union([Type.String(), Type.Null()], {
+    description: 'The error code with which the email was refused although a person approved it',
+  }),
+  recipientCount: Type.Integer(),
+  credits: Type.Integer({ description: 'What the email costs' }),
+  todo: Type.String(),
+  foreign: ForeignSchema,
+};
+
+const approvalTodo: Readonly<Record<ApprovalRecord['status'], string>> = {
+  requested:
+    'Nothing has left. Give the person the address of the page; only a person of the team who is signed in can approve it.',
+  approved: 'A person approved it. explain_email with `emailId` says what became of it.',
+  rejected: 'A person rejected it. Ask that person before you ask for another send.',
+  expired: 'Nobody decided in time. Ask anew only if the email is still wanted.',
+  withdrawn: 'It was taken back, and nothing leaves.',
+};
+
+const approvalInWords = (approval: ApprovalRecord, publicUrl: string) => {
+  const { id, status, expiresAt, emailId, reason, failureCode, recipientCount, cost, proposal } = approval;
+  return {
+    notice: NOTICE,
+    id,
+    status,
+    page: `${publicUrl}/app/approvals/${id}`,
+    expiresAt,
+    emailId,
+    reason,
+    failureCode,
+    recipientCount,
+    credits: cost.emails + cost.attachments,
+    todo: approvalTodo[status],
+    foreign: foreign({ subject: proposal?.subject, warnings: proposal?.warnings }),
+  };
+};
+
+const askToSend = tool({
+  name: 'send_email',
+  title: 'Ask a person to approve an email',
+  description:
+    'Sends nothing by itself: it asks a person of the team to approve the email, who sees it in the dashboard as it would leave. Answers the id of the approval and the address of its page; give the person that address. get_approval tells what became of it.',
+  needs: ['POST /api/approvals'],
+  isFor: (caller) => !isTest(caller),
+  input: inputOf({ ...email, requestKey }),
+  output: outputOf(approvalFields),
+  hints: sending,
+  run: async ({ requestKey: key, ...asked }, { call, publicUrl }) =>
+    approvalInWords(await call<ApprovalRecord>('POST /api/approvals', { body: asked, ...keyed(key) }), publicUrl),
+});
+
+const getApproval = tool({
+  name: 'get_approval',
+  title: 'Read an approval',
+  description: 'Says whether a person has approved or rejected a send that was asked for, and names the email.',
+  needs: ['GET /api/approvals/:id'],
+  input: inputOf({ id: Type.String({ format: 'uuid', description: 'Id of the approval, from send_email' }) }),
+  output: outputOf(approvalFields),
+  hints: reading,
+  run: async ({ id }, { call, publicUrl }) =>
+    approvalInWords(await call<ApprovalRecord>('GET /api/approvals/:id', { params: { id } }), publicUrl),
+});
+
 const Suppressed = Type.Object({
   id: Type.String(),
   reason: enumOf(suppressionReasons),
@@ -283,9 +354,9 @@ const whoAmI = tool({
       ? 'not allowed'
       : isTest(caller)
         ? 'send_email sends at once, and nothing leaves the service'
-        : 'send_email is for test keys alone',
+        : 'send_email asks a person for approval, and nothing leaves before',
   }),
 });
 
-export const sendingTools: readonly Tool[] = [dryRun, sendTest];
+export const sendingTools: readonly Tool[] = [dryRun, sendTest, askToSend, getApproval];
 export const otherTools: readonly Tool[] = [listSuppressions, checkSuppression, figures, whoAmI];
