@@ -23,9 +23,15 @@ const described = {
     uniqueItems: true,
     maxItems: REDIRECT_URIS_MAX,
     description:
-      'Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone',
+      'Addresses to which people are sent back; compared letter by letter, but for the port of a loopback address of a public app. Https only, or http on the same machine; none for an app that acts for its own team alone',
   }),
   scopes: ScopesSchema,
+  deviceFlow: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether people may let it in by a code that they type on another device (RFC 8628); default: false. Choose it only for a program without a browser',
+    }),
+  ),
 };
 
 export const CreateOAuthAppRequestSchema = Type.Object(
@@ -54,6 +60,7 @@ export const OAuthAppRecordSchema = Type.Object(
     homepage: nullable(Type.String()),
     redirectUris: Type.Array(Type.String()),
     scopes: Type.Array(enumOf(scopes)),
+    deviceFlow: Type.Boolean(),
     createdAt: time,
     updatedAt: time,
   },

@@ -189,7 +189,7 @@ export const authenticateApp = async (deps: CommandNeeds, token: string, team: F
   const permissions = await permissionsNow(deps, open);
   admitActive((await deps.teamUse(teamUseStream(teamId))).state);
   if (team.isNeeded && team.asked !== undefined && team.asked.toLowerCase() !== teamId) throw teamNotFound();
-  const { userId } = grant;
+  const { userId, resource } = grant;
   return {
     kind: 'app',
     teamId: team.isNeeded ? teamId : NO_TEAM,
@@ -198,6 +198,7 @@ export const authenticateApp = async (deps: CommandNeeds, token: string, team: F
     clientId: app.id,
     grantId,
     userId,
+    resource,
   };
 };
 

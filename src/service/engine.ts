@@ -231,7 +231,7 @@ const providerFeedbackOf = (
   Object.keys(settings).length === 0 ? {} : { providerFeedback: openProviderFeedback({ settings, ...parts }) };
 
 const peopleOf = (
-  { publicUrl, registration, isOnLoopback, signInProviders }: Config,
+  { publicUrl, registration, appsRegister, isOnLoopback, signInProviders }: Config,
   deps: Readonly<{ clock: Clock; logger: Logger }>,
 ): CommandNeeds['people'] => ({
   passwords: argon2Passwords(),
@@ -240,6 +240,7 @@ const peopleOf = (
   drawCode: qrCodePng,
   publicUrl,
   registration,
+  appsRegister,
   isOnLoopback,
   providers: providersWhenNeeded(signInProviders, deps),
 });

@@ -120,8 +120,10 @@ const app: OAuthApp = {
   createdAt: '2030-01-01T12:00:00.000Z',
   updatedAt: '2030-01-01T12:00:00.000Z',
   secret: null,
+  deviceFlow: false,
   deletedAt: null,
 };
+const service = 'https://mail.example.com';
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 const good = {
   response_type: 'code',
@@ -132,13 +134,18 @@ const good = {
 } as const;
 
 void t.test('what is right is read', async (t) => {
-  t.strictSame(readAuthorization(app, { ...good, scope: 'emails:read', state: 'a b' }), {
+  t.strictSame(readAuthorization(app, { ...good, scope: 'emails:read', state: 'a b' }, service), {
+    resource: 'service',
     redirectUri: good.redirect_uri,
     scopes: ['emails:read'],
     state: 'a b',
     challenge,
   });
-  t.match(readAuthorization(app, good), { scopes: app.scopes, state: undefined }, 'without scope all that the app has');
+  t.match(
+    readAuthorization(app, good, service),
+    { scopes: app.scopes, state: undefined },
+    'without scope all that the app has',
+  );
 });
 
 void t.test('nobody is sent to an address that is not registered letter by letter', async (t) => {
@@ -159,13 +166,13 @@ void t.test('nobody is sent to an address that is not registered letter by lette
   ]) {
     const { redirect_uri: _registered, ...others } = good;
     const params: AuthorizationParams = redirect_uri === undefined ? others : { ...others, redirect_uri };
-    t.match(readAuthorization(app, params), { refusal: /./ }, redirect_uri ?? 'none');
+    t.match(readAuthorization(app, params, service), { refusal: /./ }, redirect_uri ?? 'none');
   }
-  t.match(readAuthorization(undefined, good), { refusal: /./ }, 'an unknown app');
+  t.match(readAuthorization(undefined, good, service), { refusal: /./ }, 'an unknown app');
 });
 
 void t.test('the rest is told to the app, with its state', async (t) => {
-  const refused = (more: AuthorizationParams) => readAuthorization(app, { ...good, state: 's', ...more });
+  const refused = (more: AuthorizationParams) => readAuthorization(app, { ...good, state: 's', ...more }, service);
   const sent = { redirectUri: good.redirect_uri, state: 's' };
   t.match(refused({ response_type: 'token' }), { ...sent, error: 'unsupported_response_type' });
   t.match(refused({ response_type: 'code token' }), { ...sent, error: 'unsupported_response_type' });
@@ -179,13 +186,13 @@ void t.test('the rest is told to the app, with its state', async (t) => {
   t.match(refused({ scope: 'everything' }), { ...sent, error: 'invalid_scope' });
   const { code_challenge: _challenge, ...withoutPkce } = good;
   t.match(
-    readAuthorization(app, withoutPkce),
+    readAuthorization(app, withoutPkce, service),
     { redirectUri: good.redirect_uri, error: 'invalid_request' },
     'PKCE is not optional',
   );
   const { code_challenge_method: _method, ...withoutMethod } = good;
   t.match(
-    readAuthorization(app, withoutMethod),
+    readAuthorization(app, withoutMethod, service),
     { redirectUri: good.redirect_uri, error: 'invalid_request' },
     'the method that is left out is plain (RFC 7636)',
   );

@@ -184,7 +184,7 @@ void t.test('apps are let in no longer than keys are, until an owner comes back'
   });
   const app = (await oauth.openOAuthApp(id))!;
   const token = async (): Promise<string> => {
-    const open = await oauth.giveOwnGrant(app, ['emails:read'], { requestId: 'test' });
+    const open = await oauth.giveOwnGrant(app, { scopes: ['emails:read'], resource: 'service' }, { requestId: 'test' });
     return (await oauth.issueTokens(open, { scopes: ['emails:read'], isRefreshable: false }, { requestId: 'test' }))!
       .accessToken;
   };

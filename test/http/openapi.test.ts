@@ -153,7 +153,13 @@ void t.test('the document', async (t) => {
       'POST /oauth/authorize',
       'POST /oauth/token',
       'POST /oauth/revoke',
+      'GET /.well-known/oauth-protected-resource',
+      'GET /.well-known/oauth-protected-resource/mcp',
+      'GET /oauth/device',
+      'POST /oauth/device',
+      'POST /oauth/device_authorization',
       'POST /oauth/introspect',
+      'POST /oauth/register',
     ]);
     const registered = routesOf(app)
       .map(({ method, path }) => `${method} ${path.replace(/:([a-zA-Z]+)/g, '{$1}')}`)

@@ -50,6 +50,7 @@ export const peopleOfTest = (more: Partial<PeoplePorts> = {}): PeoplePorts => ({
   drawCode: qrCodePng,
   publicUrl: 'https://mail.example.com',
   registration: 'open',
+  appsRegister: true,
   providers: noProviders,
   isOnLoopback: false,
   ...more,

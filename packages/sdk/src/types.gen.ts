@@ -3552,10 +3552,14 @@ export type CreateOAuthAppRequest = {
      */
     homepage?: string;
     /**
-     * Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
+     * Addresses to which people are sent back; compared letter by letter, but for the port of a loopback address of a public app. Https only, or http on the same machine; none for an app that acts for its own team alone
      */
     redirectUris: Array<string>;
-    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
+    /**
+     * Whether people may let it in by a code that they type on another device (RFC 8628); default: false. Choose it only for a program without a browser
+     */
+    deviceFlow?: boolean;
     /**
      * `public`: a program that cannot keep a secret, such as one in a browser; default: confidential
      */
@@ -3576,10 +3580,14 @@ export type UpdateOAuthAppRequest = {
      */
     homepage?: string;
     /**
-     * Addresses to which people are sent back; compared letter by letter. Https only, or http on the same machine; none for an app that acts for its own team alone
+     * Addresses to which people are sent back; compared letter by letter, but for the port of a loopback address of a public app. Https only, or http on the same machine; none for an app that acts for its own team alone
      */
     redirectUris?: Array<string>;
-    scopes?: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes?: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
+    /**
+     * Whether people may let it in by a code that they type on another device (RFC 8628); default: false. Choose it only for a program without a browser
+     */
+    deviceFlow?: boolean;
 };
 
 /**
@@ -3595,7 +3603,8 @@ export type OAuthApp = {
     description: string | null;
     homepage: string | null;
     redirectUris: Array<string>;
-    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
+    deviceFlow: boolean;
     createdAt: string;
     updatedAt: string;
 };
@@ -3613,7 +3622,8 @@ export type CreatedOAuthApp = {
     description: string | null;
     homepage: string | null;
     redirectUris: Array<string>;
-    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
+    deviceFlow: boolean;
     createdAt: string;
     updatedAt: string;
     clientSecret: string | null;
@@ -3642,7 +3652,8 @@ export type RotatedOAuthAppSecret = {
     description: string | null;
     homepage: string | null;
     redirectUris: Array<string>;
-    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
+    deviceFlow: boolean;
     createdAt: string;
     updatedAt: string;
     /**
@@ -3666,7 +3677,7 @@ export type OAuthGrant = {
      * The team in which the app acts
      */
     teamId: string;
-    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'profile:read'>;
+    scopes: Array<'emails:send' | 'emails:read' | 'emails:content' | 'templates:read' | 'templates:write' | 'webhooks:read' | 'webhooks:write' | 'analytics:read' | 'suppressions:read' | 'profile:read'>;
     givenAt: string;
     lastUsedAt: string | null;
 };
@@ -5290,7 +5301,7 @@ export type TeamListItem = {
     /**
      * Permissions of your role in the team: a call that needs one of these is not answered 403 `FORBIDDEN`. Empty if the team is deleted
      */
-    permissions: Array<'emails:send' | 'emails:read' | 'emails:delete' | 'templates:read' | 'templates:write' | 'analytics:read' | 'webhooks:manage' | 'api-keys:manage' | 'suppressions:manage' | 'credits:grant' | 'domains:manage' | 'feedback:write' | 'privacy:manage' | 'tracking:manage' | 'emails:content' | 'webhooks:read' | 'webhooks:write' | 'approvals:decide' | 'team:read' | 'team:manage' | 'team:delete' | 'members:manage' | 'ownership:manage' | 'billing:manage' | 'oauth-apps:manage' | 'audit:read' | 'profile:read' | 'profile:write' | 'system:read'>;
+    permissions: Array<'emails:send' | 'emails:read' | 'emails:delete' | 'templates:read' | 'templates:write' | 'analytics:read' | 'webhooks:manage' | 'api-keys:manage' | 'suppressions:manage' | 'credits:grant' | 'domains:manage' | 'feedback:write' | 'privacy:manage' | 'tracking:manage' | 'emails:content' | 'suppressions:read' | 'webhooks:read' | 'webhooks:write' | 'approvals:decide' | 'team:read' | 'team:manage' | 'team:delete' | 'members:manage' | 'ownership:manage' | 'billing:manage' | 'oauth-apps:manage' | 'audit:read' | 'profile:read' | 'profile:write' | 'system:read'>;
     memberCount: number;
     createdAt: string;
     /**

@@ -19,6 +19,8 @@ export type PeoplePorts = Readonly<{
   /** The issuer of access tokens. */
   publicUrl: string;
   registration: Registration;
+  /** Whether apps may register themselves (RFC 7591). */
+  appsRegister: boolean;
   providers: SignInProviders;
   /** Only this machine reaches the service, so the first user needs no token. */
   isOnLoopback: boolean;

@@ -12,7 +12,21 @@ import {
   type OAuthClientId,
   type TeamId,
 } from '../../domain/core/ids.js';
+import type { AskingApp } from '../../domain/apps/authorization.js';
+import type { Grant } from '../../domain/apps/grant.js';
 import {
+  formatSelfClientId,
+  isSelfRegistered,
+  readRegistration,
+  readSelfClientId,
+  selfApp,
+  type RegistrationFault,
+  type SelfRegistration,
+} from '../../domain/apps/registration.js';
+import { readingScopes } from '../../domain/access/permissions.js';
+import {
+  CLI_CLIENT_ID,
+  commandLineApp,
   isSecretOf,
   type OAuthApp,
   appNotFound,
@@ -38,7 +52,18 @@ import type { Deleted } from '../../api/core/common.js';
 import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 
-export type KnownApp = OAuthApp & Readonly<{ id: OAuthClientId; teamId: TeamId }>;
+/**
+ * An app that may ask people for their consent. `teamId`: the team that registered it. `origin`: `built-in` is the
+ * command line; nobody has checked what a `self-registered` app says of itself.
+ */
+export type KnownApp = AskingApp &
+  Readonly<{
+    id: OAuthClientId;
+    teamId: TeamId | undefined;
+    origin: 'registered' | 'built-in' | 'self-registered';
+  }>;
+
+const SELF_CLIENT_PURPOSE = 'oauth-client';
 
 const HOUR_MS = 3_600_000;
 
@@ -52,10 +77,11 @@ export const createOAuthApp = async (
   checkAddresses(request);
   const id = clientIdOf(deps.ids.bytes(16));
   const { kind = 'confidential', name, description = null, homepage = null, redirectUris, scopes } = request;
+  const flows = request.deviceFlow === true ? { deviceFlow: true } : {};
   const clientSecret = kind === 'public' ? null : formatSecret(deps.ids.bytes(32));
   const cause = causeOf(deps, caller);
   const secretHash = clientSecret === null ? null : hashOf(clientSecret);
-  const registered = { at: cause.at, kind, secretHash, name, description, homepage, redirectUris, scopes };
+  const registered = { at: cause.at, kind, secretHash, name, description, homepage, redirectUris, scopes, ...flows };
   const { state } = await withPlace(deps, caller, placeOf(deps, caller, id), () =>
     handle(deps.eventLog, oauthClientStream(id), oauthAppDecider, { type: 'RegisterApp', registered }, cause),
   );
@@ -73,8 +99,8 @@ export const updateOAuthApp = async (
   request: UpdateOAuthAppRequest,
 ): Promise<OAuthAppRecord> => {
   checkAddresses(request);
-  const { name, description, homepage, redirectUris, scopes } = await owned(deps, caller, id);
-  const now = { name, description, homepage, redirectUris, scopes: [...scopes], ...request };
+  const { name, description, homepage, redirectUris, scopes, deviceFlow } = await owned(deps, caller, id);
+  const now = { name, description, homepage, redirectUris, scopes: [...scopes], deviceFlow, ...request };
   return oauthAppListing(id, await change(deps, caller, id, (at) => ({ type: 'ChangeApp', changed: { at, ...now } })));
 };
 
@@ -103,15 +129,52 @@ export const deleteOAuthApp = async (deps: AppNeeds, caller: Caller, id: OAuthCl
   return { id, deleted: true };
 };
 
-/** The app with that id. Out: undefined if there is none, or if it or its team is deleted. */
+/**
+ * Registers an app that asks for it itself. Out: the app with its client_id, which is all that is kept of it; the fault;
+ * undefined if no app may register itself.
+ */
+export const registerSelf = async (
+  deps: AppNeeds,
+  body: unknown,
+): Promise<(SelfRegistration & Readonly<{ clientId: string }>) | RegistrationFault | undefined> => {
+  if (!deps.people.appsRegister) return undefined;
+  const registration = readRegistration(body, deps.clock.now());
+  if ('error' in registration) return registration;
+  return { ...registration, clientId: formatSelfClientId(registration, macOf(deps)) };
+};
+
+/** Whether apps may register themselves. */
+export const appsMayRegister = ({ people }: AppNeeds): boolean => people.appsRegister;
+
+const macOf =
+  ({ keys }: AppNeeds) =>
+  (text: string): string =>
+    keys.fingerprint(SELF_CLIENT_PURPOSE, text);
+
+/** The app of a grant. Out: undefined if it, or its team, is deleted, or if no app may register itself any more. */
+export const appOfGrant = async (
+  deps: AppNeeds,
+  { clientId, clientName = '', scopes, givenAt }: Grant,
+): Promise<KnownApp | undefined> => {
+  if (!isSelfRegistered(clientId)) return openOAuthApp(deps, clientId);
+  if (!deps.people.appsRegister) return undefined;
+  const said = { at: Math.floor(Date.parse(givenAt) / 1_000), name: clientName, redirectUris: [], scopes };
+  return { ...selfApp(said), id: clientId, teamId: undefined, origin: 'self-registered' };
+};
+
+/** The app with that client_id. Out: undefined if there is none, or if it or its team is deleted. */
 export const openOAuthApp = async (deps: AppNeeds, text: string): Promise<KnownApp | undefined> => {
+  if (text === CLI_CLIENT_ID)
+    return { ...commandLineApp, usualScopes: readingScopes, id: CLI_CLIENT_ID, teamId: undefined, origin: 'built-in' };
+  const self = deps.people.appsRegister ? readSelfClientId(text, macOf(deps)) : undefined;
+  if (self !== undefined) return { ...self.app, id: self.id, teamId: undefined, origin: 'self-registered' };
   const id = parseOAuthClientId(text);
   if (id === undefined) return undefined;
   const { state, teamId } = await deps.oauthApp(oauthClientStream(id));
   if (state === undefined || state.deletedAt !== null) return undefined;
   const owner = assertDefined(parseTeamId(teamId ?? ''), 'team id');
   const { state: team } = await deps.team(teamStream(owner));
-  return team?.deletedAt === undefined ? { ...state, id, teamId: owner } : undefined;
+  return team?.deletedAt === undefined ? { ...state, id, teamId: owner, origin: 'registered' } : undefined;
 };
 
 /** The app with that id, if the secret is right: a confidential app must give its secret, a public one none. */

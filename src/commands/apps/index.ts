@@ -9,7 +9,10 @@ import {
   deleteOAuthApp,
   openOAuthApp,
   authenticateOAuthApp,
+  registerSelf,
+  appsMayRegister,
 } from './apps.js';
+import { answerDevice, decideDevice, findDevice, requestDevice } from './device.js';
 import {
   revokeGrant,
   giveConsent,
@@ -38,6 +41,12 @@ export const appCommands = {
 export const oauthCommands = {
   openOAuthApp,
   authenticateOAuthApp,
+  registerSelf,
+  appsMayRegister,
+  requestDevice,
+  findDevice,
+  decideDevice,
+  answerDevice,
   giveConsent,
   readCode,
   useCode,

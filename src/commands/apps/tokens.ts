@@ -6,7 +6,7 @@ import { causeOf, type Caller } from '../core/caller.js';
 import { handle } from '../core/handle.js';
 import type { Loaded } from '../core/ports.js';
 import type { AppNeeds } from './needs.js';
-import { openOAuthApp, type KnownApp } from './apps.js';
+import { appOfGrant, type KnownApp } from './apps.js';
 import type { Cause } from '../../event-log/event-log.js';
 import type { Scope } from '../../domain/access/permissions.js';
 import {
@@ -42,13 +42,21 @@ import {
   readToken,
   type TokenKind,
 } from '../../domain/apps/tokens.js';
+import type { Resource } from '../../domain/apps/authorization.js';
 import type { OAuthTokensEvent } from '../../domain/apps/events.js';
 import { isoTime } from '../../domain/core/time.js';
 import type { Deleted } from '../../api/core/common.js';
 import { DomainError } from '../../domain/core/errors.js';
 
 /** Consent of a person to an app, in one team. `challenge`: S256 of RFC 7636. */
-type Consent = Readonly<{ app: KnownApp; scopes: readonly Scope[]; redirectUri: string; challenge: string }>;
+type Consent = Readonly<{
+  app: KnownApp;
+  scopes: readonly Scope[];
+  /** Default: all of the service. */
+  resource?: Resource;
+  redirectUri: string;
+  challenge: string;
+}>;
 
 /** One grant as it stands. */
 export type OpenGrant = Readonly<{ id: OAuthGrantId; teamId: TeamId; grant: Grant }>;
@@ -66,18 +74,30 @@ export type OpenAccessToken = OpenGrant &
 export const giveConsent = async (
   deps: AppNeeds,
   caller: Caller & Readonly<{ user: { id: UserId } }>,
-  { app, scopes, redirectUri, challenge }: Consent,
+  { app, scopes, resource = 'service', redirectUri, challenge }: Consent,
 ): Promise<string> => {
   const id = grantIdOf(deps.ids.bytes(16));
   const code = formatToken('code', id, deps.ids.bytes(32));
   const nowMs = deps.clock.now();
   const at = isoTime(nowMs);
-  const given = { at, clientId: app.id, userId: caller.user.id, scopes: [...scopes] };
+  const given = { ...givenTo(app, { at, scopes, resource }), userId: caller.user.id };
   const issued = { at, hash: hashOf(code), challenge, redirectUri, expiresAt: isoTime(nowMs + CODE_MS) };
   const cause = causeOf(deps, caller, at);
   await handle(deps.eventLog, oauthGrantStream(id), grantDecider, { type: 'GiveGrant', given, code: issued }, cause);
   return code;
 };
+
+/** The data of the event by which a person grants an app something. */
+export const givenTo = (
+  app: KnownApp,
+  { at, scopes, resource }: Readonly<{ at: string; resource: Resource }> & Pick<Consent, 'scopes'>,
+) => ({
+  at,
+  clientId: app.id,
+  scopes: [...scopes],
+  ...(app.origin === 'self-registered' ? { clientName: app.name } : {}),
+  ...(resource === 'mcp' ? { resource } : {}),
+});
 
 /** The grant of a code; undefined if the code is not good any more. A code that was used before ends the grant. */
 export const readCode = async (deps: AppNeeds, code: string, request: AppRequest): Promise<OpenGrant | undefined> => {
@@ -158,17 +178,19 @@ export const issueTokens = async (
 export const giveOwnGrant = async (
   deps: AppNeeds,
   app: KnownApp,
-  scopes: readonly Scope[],
+  { scopes, resource }: Readonly<{ scopes: readonly Scope[]; resource: Resource }>,
   request: AppRequest,
 ): Promise<OpenGrant> => {
   const id = grantIdOf(deps.ids.bytes(16));
-  const given = { at: isoTime(deps.clock.now()), clientId: app.id, userId: null, scopes: [...scopes] };
-  const { grant } = await change(deps, { id, teamId: app.teamId }, request, {
+  const at = isoTime(deps.clock.now());
+  const given = { ...givenTo(app, { at, scopes, resource }), userId: null };
+  const teamId = assertDefined(app.teamId, 'team of an app with a secret');
+  const { grant } = await change(deps, { id, teamId }, request, {
     type: 'GiveGrant',
     given,
     code: undefined,
   });
-  return { id, teamId: app.teamId, grant };
+  return { id, teamId, grant };
 };
 
 /**
@@ -205,7 +227,7 @@ export const readAccessToken = async (deps: AppNeeds, text: string): Promise<Ope
   const token = found && accessTokenOf(found.grant, hashOf(text));
   if (found === undefined || token === undefined || found.grant.ended !== undefined) return undefined;
   if (!(await isInUse(deps, found, 'access', token.number))) return undefined;
-  const app = await openOAuthApp(deps, found.grant.clientId);
+  const app = await appOfGrant(deps, found.grant);
   if (app === undefined) return undefined;
   const scopes = token.scopes.filter((scope) => app.scopes.includes(scope));
   return { ...found, token, app, scopes, isExpired: token.expiresAt <= isoTime(deps.clock.now()) };

@@ -2,6 +2,7 @@
  * The log of calls of API keys and apps: noted in memory when a call is answered, written in batches within a second,
  * and shown with the names of those who called.
  */
+import { CLI_CLIENT_ID, commandLineApp } from '../../domain/apps/app.js';
 import { StoreAway } from '../../domain/core/errors.js';
 import { apiKeyStream, oauthClientStream, parseApiKeyId, parseOAuthClientId } from '../../domain/core/ids.js';
 import type { Limits } from '../../domain/core/limits.js';
@@ -162,7 +163,8 @@ export const nameCalls = async (
     if (names.has(actor.id)) continue;
     const [keyId, clientId] = [parseApiKeyId(actor.id), parseOAuthClientId(actor.id)];
     const key = keyId === undefined ? undefined : (await apiKey(apiKeyStream(keyId))).state;
-    const app = clientId === undefined ? undefined : (await oauthApp(oauthClientStream(clientId))).state;
+    const registered = clientId === undefined ? undefined : (await oauthApp(oauthClientStream(clientId))).state;
+    const app = clientId === CLI_CLIENT_ID ? commandLineApp : registered;
     names.set(actor.id, key?.name ?? app?.name ?? null);
   }
   return calls.map(({ id, actor, method, route, path, status, code, requestId, durationMs }) => ({

@@ -18,6 +18,7 @@ import { isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { type AccessPermission, permissions } from '../../domain/access/permissions.js';
 import type { CallOrigin } from '../../domain/access/origins.js';
+import type { Resource } from '../../domain/apps/authorization.js';
 import type { Maker } from '../../domain/keys/grants.js';
 import { evolveInstance, type InstanceState } from '../../domain/teams/state.js';
 
@@ -76,7 +77,14 @@ export type UserAuthenticated = Admitted & Readonly<{ kind: 'user'; userId: User
 
 /** `userId`: undefined if the app calls for itself. */
 export type AppAuthenticated = Admitted &
-  Readonly<{ kind: 'app'; clientId: OAuthClientId; grantId: OAuthGrantId; userId: UserId | undefined }>;
+  Readonly<{
+    kind: 'app';
+    clientId: OAuthClientId;
+    grantId: OAuthGrantId;
+    userId: UserId | undefined;
+    /** The part of the service at which the token is good. */
+    resource: Resource;
+  }>;
 
 /** The team that a credential is used for. */
 export type ForTeam = Readonly<{

@@ -18,6 +18,7 @@ import { splitStream, type EmailId, type StreamName } from '../../domain/core/id
 import { invitationDecider } from '../../domain/teams/invitation.js';
 import { evolveDomainClaims, noClaims, evolveSenderDomains } from '../../domain/domains/state.js';
 import { oauthAppDecider } from '../../domain/apps/app.js';
+import { deviceDecider } from '../../domain/apps/device.js';
 import { grantDecider } from '../../domain/apps/grant.js';
 import { emptyTokenList, evolveTokenList } from '../../domain/apps/tokens.js';
 import { sessionDecider, evolveTokenKey, type TokenKeyState } from '../../domain/people/session.js';
@@ -98,6 +99,7 @@ const folds: { readonly [Kind in StreamKind]: Fold<Kind> } = {
   erasure: foldedBy(erasureDecider.evolve, erasureDecider.initialState),
   oauthClient: foldedBy(oauthAppDecider.evolve, oauthAppDecider.initialState),
   oauthGrant: foldedBy(grantDecider.evolve, grantDecider.initialState),
+  oauthDevice: foldedBy(deviceDecider.evolve, deviceDecider.initialState),
   oauthTokens: foldedBy(evolveTokenList, emptyTokenList),
   user: (events) => withoutSecrets(foldedBy(evolveUser, undefined as UserState)(events)),
   userAddress: foldedBy(evolveUserAddress, undefined),

@@ -97,6 +97,7 @@ type Unclosed =
   | 'webhookOutcome'
   | 'webhookSlots'
   | 'oauthTokens'
+  | 'oauthDevice'
   | 'domainClaims'
   | 'team'
   | 'webhookRouter'

@@ -2,6 +2,7 @@
  * Commands on a team: its life, its settings and billing, its members, and who did what in it. A change is answered
  * when every process applies it.
  */
+import { CLI_CLIENT_ID, commandLineApp } from '../../domain/apps/app.js';
 import { noteBilling } from '../billing/billing.js';
 import { requireAddress } from '../../domain/mime/address.js';
 import type { TeamNeeds } from './needs.js';
@@ -422,7 +423,8 @@ const appOf = async (deps: TeamNeeds, text: string): Promise<Actor> => {
   const grant = grantId && (await deps.oauthGrant(oauthGrantStream(grantId))).state;
   if (grant === undefined) return { type: 'app', id: null, name: null };
   const { state: app } = await deps.oauthApp(oauthClientStream(grant.clientId));
-  return { type: 'app', id: grant.clientId, name: app?.name ?? null };
+  const name = grant.clientId === CLI_CLIENT_ID ? commandLineApp.name : (grant.clientName ?? app?.name ?? null);
+  return { type: 'app', id: grant.clientId, name };
 };
 
 const actorOf = async (deps: TeamNeeds, nameOf: NameOf, { actor, actorName }: ActivityListing): Promise<Actor> => {

@@ -44,9 +44,10 @@ export const isPermission = (text: string): text is Permission => (permissions a
 
 /**
  * Permissions that only people and apps have. An API key with `webhooks:manage` may do what `webhooks:read` and
- * `webhooks:write` allow. `approvals:decide`: approve or reject a send that a program asks for. `profile:…` are about the calling person, in any team. `system:read` is about the instance.
+ * `webhooks:write` allow, one with `suppressions:manage` what `suppressions:read` allows. `profile:…` are about the calling person, in any team. `system:read` is about the instance.
  */
 export const peoplePermissions = [
+  'suppressions:read',
   'webhooks:read',
   'webhooks:write',
   'approvals:decide',
@@ -72,6 +73,7 @@ export const accessPermissions: readonly AccessPermission[] = [...permissions, .
 const ofKeys: Readonly<Partial<Record<AccessPermission, Permission>>> = {
   'webhooks:read': 'webhooks:manage',
   'webhooks:write': 'webhooks:manage',
+  'suppressions:read': 'suppressions:manage',
 };
 
 /** In: the permission that a route requires. Out: the permission that an API key needs for it. */
@@ -147,11 +149,15 @@ export const scopes = [
   'webhooks:read',
   'webhooks:write',
   'analytics:read',
+  'suppressions:read',
   'profile:read',
 ] as const;
 export type Scope = (typeof scopes)[number];
 
 export const isScope = (text: string): text is Scope => (scopes as readonly string[]).includes(text);
+
+/** The scopes of an app that only reads, beside the mails themselves: an MCP client asks for these first. */
+export const readingScopes: readonly Scope[] = ['emails:read', 'templates:read', 'analytics:read', 'suppressions:read'];
 
 /** Each scope gives the permission of its own name. */
 export const permissionsOfScopes = (granted: readonly Scope[]): readonly AccessPermission[] => granted;

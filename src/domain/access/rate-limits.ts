@@ -96,6 +96,29 @@ export const loginLimits = {
   ],
 } as const;
 
+/**
+ * The device grant: requests of devices, from one network and from all, because each is recorded; codes that a person
+ * gives, and a network.
+ */
+export const deviceLimits = {
+  requestsOfNetwork: [
+    { limit: 10, windowMs: 10 * MINUTE_MS },
+    { limit: 60, windowMs: DAY_MS },
+  ],
+  requests: [{ limit: 300, windowMs: HOUR_MS }],
+  guessesOfPerson: [
+    { limit: 12, windowMs: 10 * MINUTE_MS },
+    { limit: 60, windowMs: DAY_MS },
+  ],
+  guessesOfNetwork: [{ limit: 60, windowMs: 10 * MINUTE_MS }],
+} as const;
+
+/** Apps that register themselves, from one network. */
+export const registrationLimits = [
+  { limit: 30, windowMs: 10 * MINUTE_MS },
+  { limit: 300, windowMs: DAY_MS },
+] as const;
+
 /** Requests per minute of one network address without an API key. */
 export const addressRateLimits = {
   /** Pages, health and the API description. */

@@ -1,16 +1,18 @@
 /** An app that acts for people by OAuth 2: its state, the decisions about it, and what the API shows of it. */
-import { isScope, type Scope } from '../access/permissions.js';
+import { isScope, scopes as allScopes, type Scope } from '../access/permissions.js';
 import type { Decider } from '../core/decider.js';
 import { DomainError } from '../core/errors.js';
-import type { OAuthClientId } from '../core/ids.js';
+import { assertDefined, parseOAuthClientId, type OAuthClientId } from '../core/ids.js';
 import type { OAuthClientEvent } from './events.js';
 import { isSameHash } from './tokens.js';
 
 type Registered = Extract<OAuthClientEvent, { type: 'OAuthAppRegistered' }>['data'];
 type Changed = Extract<OAuthClientEvent, { type: 'OAuthAppChanged' }>['data'];
 
-export type OAuthApp = Omit<Registered, 'at' | 'scopes' | 'secretHash'> &
+export type OAuthApp = Omit<Registered, 'at' | 'scopes' | 'secretHash' | 'deviceFlow'> &
   Readonly<{
+    /** Whether people may let it in by a code that they type on another device (RFC 8628). */
+    deviceFlow: boolean;
     scopes: readonly Scope[];
     createdAt: string;
     updatedAt: string;
@@ -35,11 +37,32 @@ export type OAuthAppListing = {
   homepage: string | null;
   redirectUris: string[];
   scopes: Scope[];
+  deviceFlow: boolean;
   createdAt: string;
   updatedAt: string;
 };
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const SINCE = '2026-01-01T00:00:00.000Z';
+
+/** The id of the command line, which every service knows. */
+export const CLI_CLIENT_ID = assertDefined(parseOAuthClientId('sealpost-cli'), 'id of an app');
+
+/** The command line of this service: a public app that belongs to no team. */
+export const commandLineApp: OAuthApp = {
+  kind: 'public',
+  name: 'sealpost command line',
+  description: null,
+  homepage: null,
+  redirectUris: ['http://127.0.0.1/callback', 'http://[::1]/callback'],
+  scopes: allScopes,
+  deviceFlow: true,
+  createdAt: SINCE,
+  updatedAt: SINCE,
+  secret: null,
+  deletedAt: null,
+};
 
 export const appNotFound = (): DomainError =>
   new DomainError('OAUTH_APP_NOT_FOUND', 'There is no app with this id. GET /api/oauth-apps lists those of your team.');
@@ -75,13 +98,14 @@ const decide = (command: OAuthAppCommand, app: OAuthAppState): readonly OAuthCli
 const evolve = (app: OAuthAppState, event: OAuthClientEvent): OAuthAppState => {
   switch (event.type) {
     case 'OAuthAppRegistered': {
-      const { at, scopes, secretHash, ...data } = event.data;
+      const { at, scopes, secretHash, deviceFlow = false, ...data } = event.data;
       const secret = secretHash === null ? null : { hash: secretHash, old: undefined };
-      return { ...data, scopes: scopes.filter(isScope), createdAt: at, updatedAt: at, secret, deletedAt: null };
+      const known = { scopes: scopes.filter(isScope), deviceFlow };
+      return { ...data, ...known, createdAt: at, updatedAt: at, secret, deletedAt: null };
     }
     case 'OAuthAppChanged': {
-      const { at, scopes, ...data } = event.data;
-      return app && { ...app, ...data, scopes: scopes.filter(isScope), updatedAt: at };
+      const { at, scopes, deviceFlow = false, ...data } = event.data;
+      return app && { ...app, ...data, scopes: scopes.filter(isScope), deviceFlow, updatedAt: at };
     }
     case 'OAuthAppSecretRotated': {
       const { at, secretHash, oldUntil } = event.data;
@@ -100,9 +124,12 @@ export const oauthAppDecider: Decider<OAuthAppCommand, OAuthClientEvent, OAuthAp
   initialState: undefined,
 };
 
-const isChange = (app: OAuthApp, { name, description, homepage, redirectUris, scopes }: Changed): boolean =>
-  JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes]) !==
-  JSON.stringify([name, description, homepage, redirectUris, scopes]);
+const isChange = (
+  app: OAuthApp,
+  { name, description, homepage, redirectUris, scopes, deviceFlow = false }: Changed,
+): boolean =>
+  JSON.stringify([app.name, app.description, app.homepage, app.redirectUris, app.scopes, app.deviceFlow]) !==
+  JSON.stringify([name, description, homepage, redirectUris, scopes, deviceFlow]);
 
 /**
  * Whether `hash`, the SHA-256 (hex) of what an app gave as its secret, is that of its secret. Compares in constant
@@ -122,6 +149,7 @@ export const oauthAppListing = (id: OAuthClientId, app: Omit<OAuthApp, 'secret'>
   homepage: app.homepage,
   redirectUris: [...app.redirectUris],
   scopes: [...app.scopes],
+  deviceFlow: app.deviceFlow,
   createdAt: app.createdAt,
   updatedAt: app.updatedAt,
 });
@@ -143,3 +171,23 @@ export const redirectUriFault = (text: string): string | undefined => {
   if (url.href !== text) return `must be written as browsers read it: ${url.href}`;
   return undefined;
 };
+
+/**
+ * Whether an app may be answered at that address. It is compared letter by letter (RFC 9700, section 4.1.3), with one
+ * exception: a program takes whatever port is free on its machine, so that any port is good where a public app has
+ * registered a loopback address (RFC 8252, section 7.3). Host, path and query are compared there too.
+ */
+export const isRedirectUriOf = (
+  { kind, redirectUris }: Pick<OAuthApp, 'kind' | 'redirectUris'>,
+  text: string,
+): boolean =>
+  redirectUris.includes(text) || (kind === 'public' && redirectUris.some((known) => isSameButForPort(known, text)));
+
+const isSameButForPort = (known: string, text: string): boolean => {
+  const [one, other] = [URL.parse(known), URL.parse(text)];
+  if (one === null || other === null || !isLoopbackUrl(one) || !isLoopbackUrl(other)) return false;
+  if (redirectUriFault(text) !== undefined) return false;
+  return one.hostname === other.hostname && `${one.pathname}${one.search}` === `${other.pathname}${other.search}`;
+};
+
+const isLoopbackUrl = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.has(hostname);

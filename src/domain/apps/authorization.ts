@@ -3,19 +3,30 @@
  * are checked before the person sees a page.
  */
 import { isScope, type Scope } from '../access/permissions.js';
-import type { OAuthApp } from './app.js';
+import { isRedirectUriOf, type OAuthApp } from './app.js';
 
 /** The parameters of the link. One that is absent, or given more than once, is undefined. */
 export type AuthorizationParams = Readonly<
   Partial<
     Record<
-      'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method',
+      | 'response_type'
+      | 'client_id'
+      | 'redirect_uri'
+      | 'scope'
+      | 'state'
+      | 'code_challenge'
+      | 'code_challenge_method'
+      | 'resource',
       string
     >
   >
 >;
 
+/** The part of the service at which tokens are good (RFC 8707): all of it, or the MCP server alone. */
+export type Resource = 'service' | 'mcp';
+
 export type Authorization = Readonly<{
+  resource: Resource;
   redirectUri: string;
   scopes: readonly Scope[];
   state: string | undefined;
@@ -43,6 +54,7 @@ export type OAuthErrorCode =
   | 'access_denied'
   | 'unsupported_response_type'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'server_error';
 
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
@@ -53,12 +65,13 @@ const STATE_CHARS_MAX = 1_000;
  * (RFC 9700, section 4.1.3).
  */
 export const readAuthorization = (
-  app: OAuthApp | undefined,
+  app: AskingApp | undefined,
   params: AuthorizationParams,
+  publicUrl: string,
 ): Authorization | FaultyAuthorization | RefusedAuthorization => {
   const { redirect_uri: redirectUri, state } = params;
   if (app === undefined) return { refusal: 'There is no app with the client_id of this link.' };
-  if (redirectUri === undefined || !app.redirectUris.includes(redirectUri)) {
+  if (redirectUri === undefined || !isRedirectUriOf(app, redirectUri)) {
     return { refusal: 'The redirect_uri of this link is none that the app has registered.' };
   }
   const refused = (error: OAuthErrorCode, message: string): FaultyAuthorization => ({
@@ -78,15 +91,35 @@ export const readAuthorization = (
   if (method !== 'S256') return refused('invalid_request', 'code_challenge_method must be S256');
   const scopes = scopesAsked(app, params.scope);
   if (scopes === undefined) return refused('invalid_scope', `scope must be some of: ${app.scopes.join(' ')}`);
-  return { redirectUri, scopes, state, challenge };
+  const resource = resourceAsked(params.resource, publicUrl);
+  if (resource === undefined) return refused('invalid_target', unknownResource(publicUrl));
+  return { redirectUri, scopes, state, challenge, resource };
 };
 
+/** `usualScopes`: the scopes that an app asks for if its request names none; absent: all that the app has. */
+export type AskingApp = OAuthApp & Readonly<{ usualScopes?: readonly Scope[] }>;
+
 /**
- * In: scopes with spaces between them; undefined asks for all that the app has. Out: undefined where one is none of the
- * app's.
+ * In: the parameter `resource`. Out: undefined if it names nothing of this service. A slash at the end makes no
+ * difference.
  */
-export const scopesAsked = (app: Pick<OAuthApp, 'scopes'>, text: string | undefined): readonly Scope[] | undefined => {
-  if (text === undefined || text === '') return app.scopes;
+export const resourceAsked = (text: string | undefined, publicUrl: string): Resource | undefined => {
+  const asked = text?.replace(/\/$/, '');
+  if (asked === undefined || asked === publicUrl.replace(/\/$/, '')) return 'service';
+  return asked === mcpUrlOf(publicUrl) ? 'mcp' : undefined;
+};
+
+export const unknownResource = (publicUrl: string): string => `resource must be ${publicUrl} or ${mcpUrlOf(publicUrl)}`;
+
+/** The address of the MCP server. */
+export const mcpUrlOf = (publicUrl: string): string => `${publicUrl.replace(/\/$/, '')}/mcp`;
+
+/** In: scopes with spaces between them, or none. Out: undefined where one is none of the app's. */
+export const scopesAsked = (
+  app: Pick<AskingApp, 'scopes' | 'usualScopes'>,
+  text: string | undefined,
+): readonly Scope[] | undefined => {
+  if (text === undefined || text === '') return app.usualScopes ?? app.scopes;
   const asked = [...new Set(text.split(' '))];
   return asked.every((scope): scope is Scope => isScope(scope) && app.scopes.includes(scope)) ? asked : undefined;
 };

@@ -14,6 +14,8 @@ const described = {
   redirectUris: Type.Array(text),
   /** As texts: a scope that this version does not know allows nothing. */
   scopes: Type.Array(text),
+  /** Absent: false. */
+  deviceFlow: Type.Optional(Type.Boolean()),
 };
 
 export const oauthClientEvents = {
@@ -44,10 +46,18 @@ export const oauthClientEvents = {
 export const oauthGrantEvents = {
   /**
    * A person granted an app scopes in the team of the event; with `userId` null, the app granted them to itself in its
-   * own team.
+   * own team. `clientName`: of an app that registered itself. `resource`: `mcp` if the tokens are good at /mcp alone;
+   * absent: everywhere.
    */
   OAuthGrantGiven: event({
-    data: Type.Object({ at: text, clientId: text, userId: nullable(text), scopes: Type.Array(text) }),
+    data: Type.Object({
+      at: text,
+      clientId: text,
+      userId: nullable(text),
+      scopes: Type.Array(text),
+      clientName: Type.Optional(text),
+      resource: Type.Optional(text),
+    }),
     audit: {
       category: 'oauth',
       action: 'grant.given',
@@ -77,7 +87,7 @@ export const oauthGrantEvents = {
     audit: { category: 'oauth', action: 'access_token.revoked' },
   },
   /**
-   * `code-reused`, `refresh-token-reused`: somebody else may have it. `by-person`: on the page of their grants.
+   * `code-reused`, `refresh-token-reused`: somebody else may have it (a code of a device, too). `by-person`: on the page of their grants.
    * `by-app`: RFC 7009. `too-many`: a newer grant took its place. `team-removed`: the team that it was for is gone.
    */
   OAuthGrantEnded: event({
@@ -87,6 +97,29 @@ export const oauthGrantEvents = {
     }),
     audit: { category: 'oauth', action: 'grant.ended', detail: ({ reason }) => reason },
   }),
+} as const satisfies EventDefinitions;
+
+/** A device or program asks for a person's consent by a short code (RFC 8628): one stream for each code. */
+export const oauthDeviceEvents = {
+  /** `deviceHash`: of the code that the device keeps. `network`: HMAC of the network that the request came from. */
+  OAuthDeviceRequested: {
+    data: Type.Object({
+      at: text,
+      clientId: text,
+      scopes: Type.Array(text),
+      resource: Type.Optional(text),
+      deviceHash: text,
+      network: text,
+      expiresAt: text,
+    }),
+  },
+  /** `grantId`: the grant that the person gave; null if they denied it. */
+  OAuthDeviceDecided: event({
+    data: Type.Object({ at: text, userId: text, grantId: nullable(text) }),
+    audit: { category: 'oauth', action: ({ grantId }) => (grantId === null ? 'device.denied' : 'device.allowed') },
+  }),
+  /** The device has its tokens. */
+  OAuthDeviceAnswered: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;
 
 /** The tokens in use of one person, or of one app that acts for itself: one stream for each. */
@@ -104,11 +137,13 @@ export const oauthTokensEvents = {
 
 export type OAuthClientEvent = EventsOf<typeof oauthClientEvents>;
 export type OAuthGrantEvent = EventsOf<typeof oauthGrantEvents>;
+export type OAuthDeviceEvent = EventsOf<typeof oauthDeviceEvents>;
 export type OAuthTokensEvent = EventsOf<typeof oauthTokensEvents>;
 
 /** The events of each kind of stream. */
 export const appStreams = {
   oauthClient: oauthClientEvents,
   oauthGrant: oauthGrantEvents,
+  oauthDevice: oauthDeviceEvents,
   oauthTokens: oauthTokensEvents,
 } as const;

@@ -7,6 +7,7 @@ import type { Decider } from '../core/decider.js';
 import { assertDefined, parseOAuthClientId, parseUserId, type OAuthClientId, type UserId } from '../core/ids.js';
 import type { OAuthGrantEvent } from './events.js';
 import { isSameHash, type TokenKind } from './tokens.js';
+import type { Resource } from './authorization.js';
 
 type GrantGiven = Extract<OAuthGrantEvent, { type: 'OAuthGrantGiven' }>['data'];
 type CodeIssued = Extract<OAuthGrantEvent, { type: 'OAuthCodeIssued' }>['data'];
@@ -20,6 +21,9 @@ export type Grant = Readonly<{
   clientId: OAuthClientId;
   userId: UserId | undefined;
   scopes: readonly Scope[];
+  /** The name by which an app registered itself. */
+  clientName: string | undefined;
+  resource: Resource;
   givenAt: string;
   code: (Omit<CodeIssued, 'at'> & Readonly<{ isUsed: boolean }>) | undefined;
   /** Access tokens that had not expired when the last pair was issued. */
@@ -143,10 +147,12 @@ const refreshTokens = (
   return [{ type: 'OAuthTokensIssued', data: { ...tokens, number: issued + 1 } }];
 };
 
-const fromGiven = ({ at, clientId, userId, scopes }: GrantGiven): Grant => ({
+const fromGiven = ({ at, clientId, userId, scopes, clientName, resource }: GrantGiven): Grant => ({
   clientId: assertDefined(parseOAuthClientId(clientId), 'id of an app'),
   userId: userId === null ? undefined : assertDefined(parseUserId(userId), 'user id'),
   scopes: scopes.filter(isScope),
+  clientName,
+  resource: resource === 'mcp' ? 'mcp' : 'service',
   givenAt: at,
   code: undefined,
   access: [],

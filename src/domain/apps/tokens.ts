@@ -29,6 +29,8 @@ const GRANT_PREFIX = 'grant_';
 
 const tokenPrefixes = { code: 'sealpost_ac_', access: 'sealpost_at_', refresh: 'sealpost_or_' } as const;
 
+const DEVICE_PREFIX = 'sealpost_dc_';
+
 const ID_CHARS = 22;
 
 const BODY = /^[A-Za-z0-9_-]{65}$/;
@@ -77,6 +79,20 @@ export const readToken = (
   if (!text.startsWith(prefix) || !BODY.test(body)) return undefined;
   const grantId = parseOAuthGrantId(`${GRANT_PREFIX}${body.slice(0, ID_CHARS)}`);
   return grantId === undefined ? undefined : { grantId, hash: hashOf(text) };
+};
+
+/**
+ * In: the id of the request of a device, and 32 random bytes. Out: the code that the device keeps. It contains the id, so
+ * that the request is found without an index.
+ */
+export const formatDeviceCode = (codeId: string, random: Buffer): string =>
+  `${DEVICE_PREFIX}${codeId}${random.toString('base64url')}`;
+
+/** Out: the id of the request that a code of a device names, and the hash of the code; undefined for any other text. */
+export const readDeviceCode = (text: string): Readonly<{ codeId: string; hash: string }> | undefined => {
+  const body = text.slice(DEVICE_PREFIX.length);
+  if (!text.startsWith(DEVICE_PREFIX) || !BODY.test(body)) return undefined;
+  return { codeId: body.slice(0, ID_CHARS), hash: hashOf(text) };
 };
 
 export const hashOf = (text: string): string => digestOf('sha256', text, 'hex');

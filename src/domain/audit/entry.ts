@@ -42,6 +42,7 @@ const targetTypes: Readonly<Record<string, string>> = {
   apiKey: 'api_key',
   oauthClient: 'app',
   oauthGrant: 'grant',
+  oauthDevice: 'device',
 };
 
 const DETAIL_CHARS_MAX = 500;

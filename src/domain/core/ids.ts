@@ -68,7 +68,11 @@ export const parseSessionId = (text: string): SessionId | undefined =>
 /** In: 16 random bytes. */
 export const sessionIdOf = (bytes: Buffer): SessionId => `ses_${bytes.toString('base64url')}` as SessionId;
 
-const OAUTH_CLIENT_ID = /^app_[A-Za-z0-9_-]{22}$/;
+/**
+ * `app_…`: registered by a team. `self_…`: derived from the client_id of an app that registered itself. `sealpost-cli`:
+ * the command line.
+ */
+const OAUTH_CLIENT_ID = /^(?:(?:app|self)_[A-Za-z0-9_-]{22}|sealpost-cli)$/;
 export const parseOAuthClientId = (text: string): OAuthClientId | undefined =>
   OAUTH_CLIENT_ID.test(text) ? (text as OAuthClientId) : undefined;
 
@@ -215,6 +219,8 @@ export const approvalStream = (id: ApprovalId): StreamName => `approval-${id}` a
 export const oauthClientStream = (id: OAuthClientId): StreamName => `oauthClient-${id}` as StreamName;
 /** One grant to an app. */
 export const oauthGrantStream = (id: OAuthGrantId): StreamName => `oauthGrant-${id}` as StreamName;
+/** One request of a device. In: an id made of an HMAC of the code that a person types. */
+export const oauthDeviceStream = (codeId: string): StreamName => `oauthDevice-${codeId}` as StreamName;
 /** The tokens in use of one person, or of one app that acts for itself. */
 export const oauthTokensStream = (id: UserId | OAuthClientId): StreamName => `oauthTokens-${id}` as StreamName;
 type SlugKind = 'templateSlug' | 'attachmentTemplateSlug' | 'blockSlug';

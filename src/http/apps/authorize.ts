@@ -15,7 +15,7 @@ import {
 } from '../server/forms.js';
 import { words } from './texts.js';
 import type { KnownApp } from '../../commands/apps/apps.js';
-import type { ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
+import type { Caller, ForTeam, UserAuthenticated } from '../../commands/core/caller.js';
 import type { SignedIn } from '../../api/people.js';
 import { DomainError } from '../../domain/core/errors.js';
 import {
@@ -26,7 +26,7 @@ import {
   type AuthorizationParams,
   type FaultyAuthorization,
 } from '../../domain/apps/authorization.js';
-import { assertDefined, parseOAuthGrantId, parseTeamId, type UserId } from '../../domain/core/ids.js';
+import { assertDefined, parseOAuthGrantId, parseTeamId, type SessionId, type UserId } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
 import type { PageBrand } from '../../domain/teams/brand.js';
 import type { OAuthGrantRecord } from '../../api/apps.js';
@@ -35,7 +35,7 @@ import { callerWith } from '../server/admission.js';
 import { countLogin } from '../server/rates.js';
 import { calledFrom } from '../server/headers.js';
 
-type Deps = Pick<HttpDeps, 'oauth' | 'commands' | 'queries' | 'limiter' | 'settings' | 'audit'>;
+export type PageDeps = Pick<HttpDeps, 'oauth' | 'commands' | 'queries' | 'limiter' | 'settings' | 'audit'>;
 
 /** A request for a person's consent from a known app, to an address of that app. */
 type ConsentRequest = Readonly<{
@@ -69,10 +69,11 @@ const paramNames = [
   'state',
   'code_challenge',
   'code_challenge_method',
+  'resource',
 ] as const;
 
 /** Registers GET and POST of /oauth/authorize and /account/apps. */
-export const authorizeRoutes = (app: App, deps: Deps): void => {
+export const authorizeRoutes = (app: App, deps: PageDeps): void => {
   app.get(PATH, { config, schema }, async (request, reply) => {
     const asked = await readConsentRequest(deps, request, reply, new URL(request.url, deps.settings.publicUrl).search);
     return asked === undefined ? reply : sendSignIn(reply, 200, asked);
@@ -88,7 +89,7 @@ export const authorizeRoutes = (app: App, deps: Deps): void => {
 
 /** The request of a link or form; undefined if it was refused on a page. */
 const readConsentRequest = async (
-  deps: Deps,
+  deps: PageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   form: string,
@@ -102,13 +103,13 @@ const readConsentRequest = async (
   );
   const params: AuthorizationParams = hidden;
   const app = await deps.oauth.openOAuthApp(params.client_id ?? '');
-  const authorization = readAuthorization(app, params);
+  const authorization = readAuthorization(app, params, deps.settings.publicUrl);
   if ('refusal' in authorization) return void sendRefusal(reply, 400, language, authorization.refusal);
   return { app: assertDefined(app, 'app'), authorization, hidden, language };
 };
 
 /** The POST of a form: the sign-in, or the decision after it. */
-const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+const answer = async (deps: PageDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const fields = fieldsOf(request.body);
   if (fields === undefined)
     return sendRefusal(reply, 400, readerLanguage(request), 'A field of this form is given more than once.');
@@ -120,9 +121,13 @@ const answer = async (deps: Deps, request: FastifyRequest, reply: FastifyReply):
 };
 
 /** Fault of a sign-in; `status`: of the page that shows the form again. */
-type Refused = Readonly<{ status: number; email: string; needsCode: boolean; fault: DomainError }>;
+export type Refused = Readonly<{ status: number; email: string; needsCode: boolean; fault: DomainError }>;
 
-const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Promise<SignedIn | Refused> => {
+export const signInBy = async (
+  deps: PageDeps,
+  request: FastifyRequest,
+  fields: Fields,
+): Promise<SignedIn | Refused> => {
   const { email = '', password = '', code = '' } = fields;
   try {
     await countLogin(deps, request, email);
@@ -144,7 +149,7 @@ const signInBy = async (deps: Deps, request: FastifyRequest, fields: Fields): Pr
  * and never before.
  */
 const signIn = async (
-  deps: Deps,
+  deps: PageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   asked: ConsentRequest,
@@ -162,7 +167,8 @@ const signIn = async (
   const page = {
     appName: app.name,
     homepage: app.homepage ?? '',
-    host: new URL(authorization.redirectUri).host,
+    host: shownHost(authorization.redirectUri),
+    isUnverified: app.origin === 'self-registered',
     person: [signedIn.user.name, signedIn.user.email].filter(Boolean).join(', '),
     scopes: authorization.scopes.map((scope) => words[language].scopes[scope]),
     teams,
@@ -172,21 +178,30 @@ const signIn = async (
   return sendConsent(reply, language, page, authorization.redirectUri);
 };
 
+/** The part of a redirect URI that tells a person where they go: the host, or the scheme of an editor. */
+const shownHost = (redirectUri: string): string => {
+  const { protocol, host } = new URL(redirectUri);
+  return protocol === 'https:' || protocol === 'http:' ? host : `${protocol}//${host}`;
+};
+
 /** The brand of the only team. */
-const brandOf = async (
-  { commands }: Deps,
+export const brandOf = async (
+  { commands }: PageDeps,
   teams: readonly Readonly<{ id: string }>[],
 ): Promise<PageBrand | undefined> => {
   const id = teams.length === 1 ? parseTeamId(teams[0]?.id ?? '') : undefined;
   return id === undefined ? undefined : commands.brandOfPages(id);
 };
 
-const teamsOf = async ({ queries }: Deps, userId: UserId): Promise<readonly Readonly<{ id: string; name: string }>[]> =>
+export const teamsOf = async (
+  { queries }: PageDeps,
+  userId: UserId,
+): Promise<readonly Readonly<{ id: string; name: string }>[]> =>
   (await queries.listTeams(userId, {}, { page: 1, limit: TEAMS_MAX })).data.map(({ id, name }) => ({ id, name }));
 
 /** Carries out the decision. The form must hold the access token that only the page of this sign-in got. */
 const decide = async (
-  deps: Deps,
+  deps: PageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   asked: ConsentRequest,
@@ -203,26 +218,39 @@ const decide = async (
   const { app, authorization } = asked;
   if ('error' in authorization) return sendBack(deps, request, reply, { person, authorization, answer: authorization });
   if (decision !== 'allow') return sendBack(deps, request, reply, { person, authorization, answer: DENIED });
-  const { redirectUri, scopes, challenge } = authorization;
-  const code = await deps.oauth.giveConsent(callerOf(person, request), { app, scopes, redirectUri, challenge });
+  const { redirectUri, scopes, challenge, resource } = authorization;
+  const code = await deps.oauth.giveConsent(callerOf(person, request), {
+    app,
+    scopes,
+    resource,
+    redirectUri,
+    challenge,
+  });
   return sendBack(deps, request, reply, { person, authorization, answer: { code } });
 };
 
 /** The person whose access token it is. Rejects as `authenticate` does. */
-const personOf = async ({ commands }: Deps, accessToken: string, team: ForTeam): Promise<UserAuthenticated> => {
+export const personOf = async (
+  { commands }: PageDeps,
+  accessToken: string,
+  team: ForTeam,
+): Promise<UserAuthenticated> => {
   const admitted = await commands.authenticate(accessToken, team);
   if (admitted.kind !== 'user') throw new DomainError('INVALID_TOKEN', 'This page is not yours.');
   return admitted;
 };
 
-const callerOf = (person: UserAuthenticated, request: FastifyRequest) => ({
+export const callerOf = (
+  person: UserAuthenticated,
+  request: FastifyRequest,
+): Caller & Readonly<{ user: { id: UserId; sessionId: SessionId } }> => ({
   ...callerWith(person, request),
   user: { id: person.userId, sessionId: person.sessionId },
 });
 
 /** Ends the sign-in and sends the person to the app's address. Only a person who has signed in is sent there. */
 const sendBack = async (
-  { commands, settings }: Deps,
+  { commands, settings }: PageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   {
@@ -243,7 +271,7 @@ const sendBack = async (
 type Hidden = Readonly<Record<string, string>>;
 
 /** The sign-in for the page of granted apps, the list, and the end of one of them. */
-const answerApps = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+const answerApps = async (deps: PageDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const language = readerLanguage(request);
   const fields = fieldsOf(request.body);
   if (fields === undefined) return sendRefusal(reply, 400, language, 'A field of this form is given more than once.');
@@ -315,7 +343,7 @@ const appsPage = (
   };
 };
 
-const hiddenFields = `<% for (const [name, value] of Object.entries(it.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
+export const hiddenFields = `<% for (const [name, value] of Object.entries(it.hidden)) { %><input type="hidden" name="<%= name %>" value="<%= value %>">
 <% } %>`;
 
 type Said = (typeof words)[PageLanguage];
@@ -338,6 +366,8 @@ type ConsentPage = Readonly<{
   homepage: string;
   /** The host that the person is sent to afterwards. */
   host: string;
+  /** The app registered itself: nobody has checked its name. */
+  isUnverified: boolean;
   person: string;
   scopes: readonly string[];
   teams: readonly Readonly<{ id: string; name: string }>[];
@@ -382,6 +412,8 @@ const fillConsent = personPage<
 >(
   `<h1><%= it.title %></h1>
 <p class="soft"><%~ it.sentence(it.said.you, { person: it.person }) %><% if (it.homepage !== '') { %> <%~ it.sentence(it.said.homepage, { homepage: it.homepage }) %><% } %></p>
+<% if (it.isUnverified) { %><p class="fault"><%~ it.sentence(it.said.unverified, { host: it.host }) %></p>
+<% } %>\
 <p><%= it.said.can %></p>
 <ul>
 <% for (const scope of it.scopes) { %><li><%= scope %></li>
@@ -445,7 +477,7 @@ const signInPage = (language: PageLanguage, { email = '', needsCode = false, fau
 };
 
 /** A sign-in that is over is told as such, whatever ended it. */
-const faultIn = (language: PageLanguage, { code, message }: DomainError): string => {
+export const faultIn = (language: PageLanguage, { code, message }: DomainError): string => {
   const { faults, isOver } = words[language];
   if (code === 'INVALID_TOKEN' || code === 'TOKEN_EXPIRED' || code === 'SESSION_ENDED') return isOver;
   return faults[code] ?? message;
@@ -464,7 +496,7 @@ const sendSignIn = (
     'error' in authorization
       ? [
           `${asks} ${sentenceOf(said.isWrong, {})} <span lang="en" dir="ltr">${sentenceOf('{wrong}', { wrong: `${authorization.message}.` })}</span>`,
-          sentenceOf(said.nothingGranted, { host: new URL(redirectUri).host }),
+          sentenceOf(said.nothingGranted, { host: shownHost(redirectUri) }),
         ]
       : [`${asks} ${sentenceOf(said.nextPage, {})}`];
   const page = { ...signInPage(language, again), action: reply.server.ownPath(PATH), html, hidden };
@@ -507,7 +539,7 @@ const sendConsent = (reply: FastifyReply, language: PageLanguage, page: ConsentP
   );
 };
 
-const sendRefusal = (
+export const sendRefusal = (
   reply: FastifyReply,
   status: number,
   language: PageLanguage,

@@ -1,29 +1,41 @@
 /**
- * The OAuth endpoints that apps call (RFC 6749, 7009, 7662 and 8414). They answer in the form of these RFCs, not with
+ * The OAuth endpoints that apps call (RFC 6749, 7009, 7591, 7662, 8414, 8628 and 9728). They answer in the form of these RFCs, not with
  * the errors of the API.
  */
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { OpenGrant } from '../../commands/apps/tokens.js';
-import { isScope, type Scope, scopes } from '../../domain/access/permissions.js';
-import { scopesAsked } from '../../domain/apps/authorization.js';
-import { ACCESS_TOKEN_MS, REFRESH_TOKEN_MS } from '../../domain/apps/tokens.js';
+import { isScope, readingScopes, type Scope, scopes } from '../../domain/access/permissions.js';
+import { registrationLimits } from '../../domain/access/rate-limits.js';
+import {
+  mcpUrlOf,
+  resourceAsked,
+  scopesAsked,
+  unknownResource,
+  type Resource,
+} from '../../domain/apps/authorization.js';
+import { DEVICE_INTERVAL_S } from '../../domain/apps/device.js';
+import { ACCESS_TOKEN_MS, REFRESH_TOKEN_MS, readDeviceCode } from '../../domain/apps/tokens.js';
 import { assertDefined } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
 import { authorizeRoutes } from './authorize.js';
+import { authenticateApp, CHALLENGE, refuse, type AppCredentials } from './client.js';
+import { DEVICE_GRANT, DEVICE_PATH, deviceRoutes } from './device.js';
 import { fieldsOf, readForms } from '../server/forms.js';
+import { windowsOfBounds } from '../server/rates.js';
+import { addressBucket } from '../../shared/addresses.js';
 
 const { InvalidGrantError, OAuthError, Request, Response } = OAuth2Server;
 
 type Deps = Pick<HttpDeps, 'oauth' | 'settings' | 'commands' | 'queries' | 'limiter' | 'audit'>;
 
-type TokenRequest = Readonly<{
-  requestId: string;
-  form: Readonly<Record<string, string>>;
-  /** The header Authorization, where there is one. */
-  authorization: string | undefined;
-}>;
+type TokenRequest = AppCredentials &
+  Readonly<{
+    requestId: string;
+    /** The address of the service; needed where the form has a `resource`. */
+    publicUrl?: string;
+  }>;
 
 export type TokenAnswer = Readonly<{
   status: number;
@@ -32,11 +44,6 @@ export type TokenAnswer = Readonly<{
 }>;
 
 type TokenQuery = Readonly<{ app: KnownApp; token: string }>;
-
-type Credentials = Readonly<{ id: string; secret: string | undefined }>;
-
-/** An error of RFC 6749, section 5.2. */
-type Refused = Readonly<{ error: 'invalid_request' | 'invalid_client'; description: string }>;
 
 /** State that the library carries from one step to the next in its field for a user. */
 type Holder = Readonly<{ app: KnownApp; grant: OpenGrant | undefined; refreshes?: string }>;
@@ -49,29 +56,26 @@ const config = { access: 'public' } as const;
 
 const schema = { hide: true };
 
-/** Fields of a form by which an app authenticates, ours and those of RFC 7521. */
-const authenticatingFields = ['client_secret', 'client_assertion', 'client_assertion_type'] as const;
-
 /** The expiry that the library is told: the commands decide by the clock of the service what has expired. */
 const FAR = new Date(8_640_000_000_000_000);
-
-const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
-
-const CHALLENGE = 'Basic realm="sealpost"';
 
 /**
  * In place of the secret: the library asks for one, and the app was authenticated before the library sees the request.
  */
 const AUTHENTICATED = 'authenticated';
 
+const REGISTER_PATH = '/oauth/register';
+
 const TWICE = 'A parameter is given more than once, or there are too many (RFC 6749, section 3.2)';
 
-/** Registers /oauth/authorize, /oauth/token, /oauth/revoke, /oauth/introspect and the metadata. */
+/** Registers /oauth/authorize, /oauth/device, /oauth/token, /oauth/revoke, /oauth/introspect and the metadata. */
 export const oauthRoutes = (app: App, deps: Deps): void => {
   app.get('/.well-known/oauth-authorization-server', { config, schema }, (_request, reply) =>
-    reply.send(metadata(deps.settings.publicUrl)),
+    reply.send(metadata(deps.settings.publicUrl, deps.oauth.appsMayRegister())),
   );
   authorizeRoutes(app, deps);
+  deviceRoutes(app, deps);
+  programRoutes(app, deps);
   // In a scope of its own, for only these routes accept forms.
   app.register(async (scope: App) => {
     readForms(scope);
@@ -82,16 +86,18 @@ export const oauthRoutes = (app: App, deps: Deps): void => {
 };
 
 /** RFC 8414, section 2. */
-const metadata = (issuer: string) => ({
+const metadata = (issuer: string, appsRegister: boolean) => ({
   issuer,
   authorization_endpoint: `${issuer}/oauth/authorize`,
   token_endpoint: `${issuer}/oauth/token`,
   revocation_endpoint: `${issuer}/oauth/revoke`,
   introspection_endpoint: `${issuer}/oauth/introspect`,
+  device_authorization_endpoint: `${issuer}${DEVICE_PATH}`,
+  ...(appsRegister ? { registration_endpoint: `${issuer}${REGISTER_PATH}` } : {}),
   scopes_supported: [...scopes],
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', DEVICE_GRANT],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
   revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
   introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
@@ -100,17 +106,19 @@ const metadata = (issuer: string) => ({
   service_documentation: `${issuer}/docs`,
 });
 
-const refuse = (reply: FastifyReply, status: 400 | 401, error: string, description: string): FastifyReply => {
-  if (status === 401) reply.header('www-authenticate', CHALLENGE);
-  return reply.code(status).send({ error, error_description: description });
-};
-
-const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+const token = async (
+  { oauth, limiter, settings }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
   const form = fieldsOf(request.body);
   if (form === undefined) return refuse(reply, 400, 'invalid_request', TWICE);
+  if (form['grant_type'] === DEVICE_GRANT && (await isTooSoon(limiter, form['device_code'])))
+    return refuse(reply, 400, 'slow_down', `Ask every ${DEVICE_INTERVAL_S} seconds, and from now on 5 seconds later`);
+  const { publicUrl } = settings;
   const { status, body, headers } = await exchange(
     { oauth },
-    { requestId: request.id, form, authorization: request.headers.authorization },
+    { requestId: request.id, form, authorization: request.headers.authorization, publicUrl },
   );
   return reply
     .code(status)
@@ -118,63 +126,15 @@ const token = async ({ oauth }: Deps, request: FastifyRequest, reply: FastifyRep
     .send(body);
 };
 
-/**
- * Authenticates the app that calls one of these endpoints, by the Authorization header or by the form (RFC 6749,
- * section 2.3). Out: the app, or the error that it gets.
- */
-const authenticateApp = async (
-  { oauth }: Pick<HttpDeps, 'oauth'>,
-  { form, authorization }: Pick<TokenRequest, 'form' | 'authorization'>,
-): Promise<KnownApp | Refused> => {
-  const read = authorization === undefined ? credentialsInForm(form) : credentialsInHeader(authorization, form);
-  if ('error' in read) return read;
-  const app = await oauth.authenticateOAuthApp(read.id, read.secret);
-  return app ?? { error: 'invalid_client', description: 'The app is unknown, or its secret is wrong' };
-};
+/** Devices keep the interval by clocks of their own, over networks that delay. */
+const INTERVAL_TOLERANCE_MS = 500;
 
-/** A public app sends its `client_id` alone. An empty secret is none (RFC 6749, section 2.3.1). */
-const credentialsInForm = (form: TokenRequest['form']): Credentials | Refused => {
-  if (authenticatingFields.some((name) => name !== 'client_secret' && form[name] !== undefined))
-    return { error: 'invalid_client', description: 'Apps authenticate by a secret here, not by an assertion' };
-  const { client_id: id, client_secret: secret } = form;
-  if (id === undefined)
-    return {
-      error: 'invalid_client',
-      description: 'The app says who it is by a Basic header, or by `client_id` in the form',
-    };
-  return { id, secret: secret === '' ? undefined : secret };
-};
-
-/** The id and secret in a Basic header, each encoded as in a form (RFC 6749, section 2.3.1). */
-const credentialsInHeader = (header: string, form: TokenRequest['form']): Credentials | Refused => {
-  const encoded = BASIC.exec(header)?.[1];
-  const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
-  const at = text.indexOf(':');
-  const [id, secret] = at < 0 ? [] : [decoded(text.slice(0, at)), decoded(text.slice(at + 1))];
-  if (id === undefined || secret === undefined)
-    return {
-      error: 'invalid_client',
-      description: 'The Authorization header must be Basic, with `client_id:client_secret`, each encoded as in a form',
-    };
-  if (authenticatingFields.some((name) => form[name] !== undefined))
-    return {
-      error: 'invalid_request',
-      description: 'The app authenticates in two ways: send the Authorization header, or the secret in the form',
-    };
-  if (form['client_id'] !== undefined && form['client_id'] !== id)
-    return {
-      error: 'invalid_request',
-      description: 'The `client_id` of the form is not that of the Authorization header',
-    };
-  return { id, secret: secret === '' ? undefined : secret };
-};
-
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
+/** Counts that a device asks. Out: whether it asks before its interval is over. */
+const isTooSoon = async (limiter: HttpDeps['limiter'], deviceCode = ''): Promise<boolean> => {
+  const read = readDeviceCode(deviceCode);
+  if (read === undefined) return false;
+  const windowMs = DEVICE_INTERVAL_S * 1_000 - INTERVAL_TOLERANCE_MS;
+  return !(await limiter.hit([{ bucket: `device-poll:${read.hash}`, limit: 1, windowMs }])).admitted;
 };
 
 /** The app and the token that it asks about; undefined if the request was refused here. */
@@ -215,6 +175,7 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
     token_type: 'Bearer',
     exp: seconds(open.token.expiresAt),
     iss: deps.settings.publicUrl,
+    aud: open.grant.resource === 'mcp' ? mcpUrlOf(deps.settings.publicUrl) : deps.settings.publicUrl,
     ...(open.grant.userId === undefined ? {} : { sub: open.grant.userId }),
     team_id: open.teamId,
   });
@@ -227,7 +188,7 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
  */
 export const exchange = async (
   deps: Pick<HttpDeps, 'oauth'>,
-  { requestId, form, authorization }: TokenRequest,
+  { requestId, form, authorization, publicUrl = '' }: TokenRequest,
 ): Promise<TokenAnswer> => {
   const app = await authenticateApp(deps, { form, authorization });
   if ('error' in app) {
@@ -238,8 +199,12 @@ export const exchange = async (
       headers: { 'cache-control': 'no-store', ...(isByHeader ? { 'www-authenticate': CHALLENGE } : {}) },
     };
   }
+  const resource = form['resource'] === undefined ? undefined : resourceAsked(form['resource'], publicUrl);
+  if (form['resource'] !== undefined && resource === undefined)
+    return refusedWith('invalid_target', unknownResource(publicUrl));
+  if (form['grant_type'] === DEVICE_GRANT) return exchangeDevice(deps, app, { requestId, form, resource });
   const server = new OAuth2Server({
-    model: modelOf(deps, app, requestId),
+    model: modelOf(deps, { app, requestId, resource }),
     accessTokenLifetime: ACCESS_TOKEN_MS / 1_000,
     refreshTokenLifetime: REFRESH_TOKEN_MS / 1_000,
     alwaysIssueNewRefreshToken: true,
@@ -266,8 +231,61 @@ export const exchange = async (
   };
 };
 
+const refusedWith = (error: string, description: string): TokenAnswer => ({
+  status: 400,
+  body: { error, error_description: description },
+  headers: { 'cache-control': 'no-store' },
+});
+
+/** `resource`: undefined if the request names none. */
+type Exchange = Readonly<{ app: KnownApp; requestId: string; resource: Resource | undefined }>;
+
+const deviceErrors = {
+  authorization_pending: 'The person has not decided yet',
+  access_denied: 'The person said no',
+  expired_token: 'The code has expired; begin again',
+  invalid_grant: 'The code is unknown, of another app, or was used already',
+} as const;
+
+/** The grant of RFC 8628, section 3.4. */
+const exchangeDevice = async (
+  { oauth }: Pick<HttpDeps, 'oauth'>,
+  app: KnownApp,
+  { requestId, form, resource }: Omit<Exchange, 'app'> & Pick<TokenRequest, 'form'>,
+): Promise<TokenAnswer> => {
+  if (!app.deviceFlow) return refusedWith('unauthorized_client', 'The app may not be let in by a code of a device');
+  const { device_code: deviceCode } = form;
+  if (deviceCode === undefined) return refusedWith('invalid_request', 'Missing parameter: `device_code`');
+  const open = await oauth.answerDevice(app, deviceCode, { requestId });
+  if ('error' in open) return refusedWith(open.error, deviceErrors[open.error]);
+  if (resource !== undefined && resource !== open.grant.resource) return refusedWith('invalid_target', OTHER_RESOURCE);
+  const { scopes } = open.grant;
+  const issued = await oauth.issueTokens(open, { scopes, isRefreshable: true }, { requestId });
+  if (issued === undefined) return refusedWith('invalid_grant', 'The grant has ended');
+  return {
+    status: 200,
+    body: {
+      access_token: issued.accessToken,
+      token_type: 'Bearer',
+      expires_in: ACCESS_TOKEN_MS / 1_000,
+      refresh_token: issued.refreshToken,
+      scope: scopes.join(' '),
+    },
+    headers: { 'cache-control': 'no-store' },
+  };
+};
+
+const OTHER_RESOURCE = 'The person granted access to another resource';
+
+/** Throws invalid_target (RFC 8707, section 2) unless the tokens of the grant are good at the resource. */
+const assertResource = ({ resource }: Pick<Exchange, 'resource'>, { grant }: OpenGrant): void => {
+  if (resource !== undefined && resource !== grant.resource)
+    throw new OAuthError(OTHER_RESOURCE, { code: 400, name: 'invalid_target' });
+};
+
 /** The callbacks of the library, made for each request: the events that they append carry its id. */
-const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: string): Model => {
+const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, asked: Exchange): Model => {
+  const { app, requestId } = asked;
   const request = { requestId };
   return {
     getClient: async () => clientOf(app),
@@ -275,6 +293,7 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
       const grant = await oauth.readCode(text, request);
       const code = grant?.grant.code;
       if (grant === undefined || code === undefined) return undefined;
+      if (grant.grant.clientId === app.id) assertResource(asked, grant);
       return {
         authorizationCode: text,
         expiresAt: FAR,
@@ -291,6 +310,7 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
     getRefreshToken: async (text) => {
       const found = await oauth.readRefreshToken(text, request);
       if (found === undefined) return undefined;
+      if (found.grant.clientId === app.id) assertResource(asked, found);
       const { hash: refreshes, ...grant } = found;
       const { clientId, scopes } = grant.grant;
       return {
@@ -303,9 +323,9 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
     // `issueTokens` replaces the token in the append that issues the next.
     revokeToken: async () => true,
     getUserFromClient: async (client) => ({ app: appOfClient(client), grant: undefined }),
-    validateScope: async (user, client, asked) => {
+    validateScope: async (user, client, wanted) => {
       const given = holderOf(user).grant?.grant.scopes;
-      const scopes = scopesAsked({ scopes: given ?? appOfClient(client).scopes }, asked?.join(' '));
+      const scopes = scopesAsked({ scopes: given ?? appOfClient(client).scopes }, wanted?.join(' '));
       return scopes === undefined ? false : [...scopes];
     },
     generateAccessToken: async () => 'made when it is saved',
@@ -313,7 +333,9 @@ const modelOf = ({ oauth }: Pick<HttpDeps, 'oauth'>, app: KnownApp, requestId: s
     saveToken: async (token, client, user) => {
       const scopes = (token.scope ?? []).filter(isScope);
       const { grant: known, refreshes } = holderOf(user);
-      const grant = known ?? (await oauth.giveOwnGrant(appOfClient(client), scopes, request));
+      const grant =
+        known ??
+        (await oauth.giveOwnGrant(appOfClient(client), { scopes, resource: asked.resource ?? 'service' }, request));
       const isRefreshable = known !== undefined;
       const issued = await oauth.issueTokens(
         grant,
@@ -353,3 +375,63 @@ const clientOf = (app: KnownApp): Client => ({
 const appOfClient = (client: OAuth2Server.Client): KnownApp => (client as Client).app;
 
 const holderOf = (user: OAuth2Server.User): Holder => user as Holder;
+
+/** The metadata of the service; that of its MCP server is below it. */
+const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
+
+const BODY_BYTES_MAX = 16_384;
+
+/** Registers POST /oauth/register, and the metadata of the protected resources. */
+const programRoutes = (app: App, deps: Deps): void => {
+  const { publicUrl } = deps.settings;
+  app.get(RESOURCE_PATH, { config, schema }, (_request, reply) =>
+    reply.send(resourceMetadata(publicUrl, publicUrl, scopes)),
+  );
+  app.get(`${RESOURCE_PATH}/mcp`, { config, schema }, (_request, reply) =>
+    reply.send(resourceMetadata(publicUrl, mcpUrlOf(publicUrl), readingScopes)),
+  );
+  app.post(REGISTER_PATH, { config, schema, bodyLimit: BODY_BYTES_MAX }, (request, reply) =>
+    register(deps, request, reply),
+  );
+};
+
+/** RFC 9728, section 2. `offered`: the scopes that a client asks for if it knows nothing better. */
+const resourceMetadata = (issuer: string, resource: string, offered: readonly string[]) => ({
+  resource,
+  authorization_servers: [issuer],
+  scopes_supported: [...offered],
+  bearer_methods_supported: ['header'],
+  resource_name: 'sealpost',
+  resource_documentation: `${issuer}/docs`,
+});
+
+/** RFC 7591, section 3. Nothing is stored. */
+const register = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const network = addressBucket(request.ip ?? '');
+  const { admitted, retryAfterS } = await deps.limiter.hit(
+    windowsOfBounds(`oauth-register:${network}`, registrationLimits),
+  );
+  if (!admitted)
+    return reply
+      .code(429)
+      .header('retry-after', retryAfterS)
+      .send({
+        error: 'temporarily_unavailable',
+        error_description: `Too many apps were registered from this address; try again in ${retryAfterS} s`,
+      });
+  const registered = await deps.oauth.registerSelf(request.body);
+  if (registered === undefined)
+    return refuse(reply, 403, 'access_denied', 'Apps do not register themselves at this service');
+  if ('error' in registered) return refuse(reply, 400, registered.error, registered.description);
+  const { clientId, at, name, redirectUris, scopes: given } = registered;
+  return reply.code(201).send({
+    client_id: clientId,
+    client_id_issued_at: at,
+    client_name: name,
+    redirect_uris: redirectUris,
+    scope: given.join(' '),
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+  });
+};

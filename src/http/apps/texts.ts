@@ -37,6 +37,22 @@ type Words = Readonly<{
   end: string;
   done: string;
   signedOut: string;
+  /** About an app that registered itself. */
+  unverified: string;
+  device: string;
+  deviceAsks: string;
+  deviceCare: string;
+  deviceCode: string;
+  deviceUnknown: string;
+  deviceShows: string;
+  otherNetwork: string;
+  deviceAllowed: string;
+  deviceGoesOn: string;
+  deviceDenied: string;
+  deviceClose: string;
+  deviceOver: string;
+  goOn: string;
+  canEnd: string;
 }>;
 
 export const words: Readonly<Record<PageLanguage, Words>> = {
@@ -64,6 +80,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'read webhook subscriptions',
       'webhooks:write': 'create, change and delete webhook subscriptions',
       'analytics:read': 'read figures of what was sent',
+      'suppressions:read': 'read which addresses get no mail',
       'profile:read': 'read your name and address',
     },
     inTeam: 'In the team {team}.',
@@ -83,6 +100,24 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'End',
     done: 'Sign out',
     signedOut: 'You are signed out. You can close this page.',
+    unverified:
+      'This app registered itself: nobody has checked its name. Allow it only if you have just set it up yourself and know {host}.',
+    device: 'Connect a device',
+    deviceAsks: 'A program on a device of yours waits for your permission. Type the code that it shows.',
+    deviceCare:
+      'Go on only if you started this yourself. Nobody who helps you needs it: if somebody sent you this page or the code, close the page.',
+    deviceCode: 'Code on the device',
+    deviceUnknown: 'No device waits with this code. Compare the letters; a code is good for ten minutes.',
+    deviceShows: 'Your device shows the code {code}. If it shows another, or none, deny.',
+    otherNetwork: 'The request comes from another network than yours.',
+    deviceAllowed: 'The device is connected',
+    deviceGoesOn: 'Go back to the device. You can close this page.',
+    deviceDenied: 'Nothing was allowed',
+    deviceClose: 'You can close this page.',
+    deviceOver:
+      'The request of the device is over: it was decided already, or ten minutes have passed. Begin again on the device.',
+    goOn: 'Continue',
+    canEnd: 'What you grant can be ended at any time:',
   },
   de: {
     signIn: 'Anmelden',
@@ -118,6 +153,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'Webhook-Abonnements lesen',
       'webhooks:write': 'Webhook-Abonnements anlegen, ändern und löschen',
       'analytics:read': 'Zahlen zum Versand lesen',
+      'suppressions:read': 'lesen, an welche Adressen nichts gesendet wird',
       'profile:read': 'Ihren Namen und Ihre Adresse lesen',
     },
     inTeam: 'Im Team {team}.',
@@ -137,6 +173,24 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'Beenden',
     done: 'Abmelden',
     signedOut: 'Sie sind abgemeldet. Sie können diese Seite schließen.',
+    unverified:
+      'Diese App hat sich selbst angemeldet: Niemand hat ihren Namen geprüft. Erlauben Sie es nur, wenn Sie sie gerade selbst eingerichtet haben und {host} kennen.',
+    device: 'Ein Gerät verbinden',
+    deviceAsks: 'Ein Programm auf einem Ihrer Geräte wartet auf Ihre Erlaubnis. Geben Sie den Code ein, den es zeigt.',
+    deviceCare:
+      'Fahren Sie nur fort, wenn Sie das selbst begonnen haben. Niemand, der Ihnen hilft, braucht es: Hat Ihnen jemand diese Seite oder den Code geschickt, schließen Sie die Seite.',
+    deviceCode: 'Code auf dem Gerät',
+    deviceUnknown: 'Kein Gerät wartet mit diesem Code. Vergleichen Sie die Buchstaben; ein Code gilt zehn Minuten.',
+    deviceShows: 'Ihr Gerät zeigt den Code {code}. Zeigt es einen anderen oder keinen, lehnen Sie ab.',
+    otherNetwork: 'Die Anfrage kommt aus einem anderen Netz als dem Ihren.',
+    deviceAllowed: 'Das Gerät ist verbunden',
+    deviceGoesOn: 'Kehren Sie zum Gerät zurück. Sie können diese Seite schließen.',
+    deviceDenied: 'Es wurde nichts erlaubt',
+    deviceClose: 'Sie können diese Seite schließen.',
+    deviceOver:
+      'Die Anfrage des Geräts ist beendet: Es wurde schon über sie entschieden, oder zehn Minuten sind vergangen. Beginnen Sie auf dem Gerät von vorn.',
+    goOn: 'Weiter',
+    canEnd: 'Was Sie erlauben, können Sie jederzeit beenden:',
   },
   fr: {
     signIn: 'Se connecter',
@@ -171,6 +225,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'lire les abonnements aux webhooks',
       'webhooks:write': 'créer, modifier et supprimer des abonnements aux webhooks',
       'analytics:read': 'lire les chiffres des envois',
+      'suppressions:read': 'lire les adresses auxquelles rien n’est envoyé',
       'profile:read': 'lire votre nom et votre adresse',
     },
     inTeam: 'Dans l’équipe {team}.',
@@ -190,6 +245,24 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'Mettre fin',
     done: 'Se déconnecter',
     signedOut: 'Vous êtes déconnecté(e). Vous pouvez fermer cette page.',
+    unverified:
+      'Cette application s’est enregistrée elle-même : personne n’a vérifié son nom. N’acceptez que si vous venez de l’installer vous-même et connaissez {host}.',
+    device: 'Connecter un appareil',
+    deviceAsks: 'Un programme sur l’un de vos appareils attend votre accord. Saisissez le code qu’il affiche.',
+    deviceCare:
+      'Ne continuez que si vous avez commencé vous-même. Personne qui vous aide n’en a besoin : si quelqu’un vous a envoyé cette page ou le code, fermez la page.',
+    deviceCode: 'Code affiché par l’appareil',
+    deviceUnknown: 'Aucun appareil n’attend avec ce code. Comparez les lettres ; un code est valable dix minutes.',
+    deviceShows: 'Votre appareil affiche le code {code}. S’il en affiche un autre, ou aucun, refusez.',
+    otherNetwork: 'La demande vient d’un autre réseau que le vôtre.',
+    deviceAllowed: 'L’appareil est connecté',
+    deviceGoesOn: 'Retournez à l’appareil. Vous pouvez fermer cette page.',
+    deviceDenied: 'Rien n’a été accordé',
+    deviceClose: 'Vous pouvez fermer cette page.',
+    deviceOver:
+      'La demande de l’appareil est terminée : elle a déjà reçu une réponse, ou dix minutes ont passé. Recommencez sur l’appareil.',
+    goOn: 'Continuer',
+    canEnd: 'Ce que vous accordez peut prendre fin à tout moment :',
   },
   es: {
     signIn: 'Iniciar sesión',
@@ -224,6 +297,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'leer suscripciones a webhooks',
       'webhooks:write': 'crear, modificar y borrar suscripciones a webhooks',
       'analytics:read': 'leer las cifras de los envíos',
+      'suppressions:read': 'leer las direcciones a las que no se envía nada',
       'profile:read': 'leer su nombre y su dirección',
     },
     inTeam: 'En el equipo {team}.',
@@ -243,6 +317,24 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'Retirar el permiso',
     done: 'Cerrar sesión',
     signedOut: 'Ha cerrado la sesión. Puede cerrar esta página.',
+    unverified:
+      'Esta aplicación se ha registrado por sí misma: nadie ha comprobado su nombre. Permítalo solo si acaba de instalarla usted y conoce {host}.',
+    device: 'Conectar un dispositivo',
+    deviceAsks: 'Un programa en uno de sus dispositivos espera su permiso. Escriba el código que muestra.',
+    deviceCare:
+      'Continúe solo si lo ha empezado usted. Nadie que le ayude lo necesita: si alguien le ha enviado esta página o el código, cierre la página.',
+    deviceCode: 'Código del dispositivo',
+    deviceUnknown: 'Ningún dispositivo espera con este código. Compare las letras; un código vale diez minutos.',
+    deviceShows: 'Su dispositivo muestra el código {code}. Si muestra otro, o ninguno, deniegue.',
+    otherNetwork: 'La petición viene de una red distinta de la suya.',
+    deviceAllowed: 'El dispositivo está conectado',
+    deviceGoesOn: 'Vuelva al dispositivo. Puede cerrar esta página.',
+    deviceDenied: 'No se ha permitido nada',
+    deviceClose: 'Puede cerrar esta página.',
+    deviceOver:
+      'La petición del dispositivo ha terminado: ya se decidió sobre ella, o han pasado diez minutos. Empiece de nuevo en el dispositivo.',
+    goOn: 'Continuar',
+    canEnd: 'Puede retirar este permiso en cualquier momento:',
   },
   pt: {
     signIn: 'Iniciar sessão',
@@ -277,6 +369,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'ler subscrições de webhooks',
       'webhooks:write': 'criar, alterar e apagar subscrições de webhooks',
       'analytics:read': 'ler números dos envios',
+      'suppressions:read': 'ler os endereços a que nada é enviado',
       'profile:read': 'ler o seu nome e endereço',
     },
     inTeam: 'Na equipa {team}.',
@@ -296,6 +389,24 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'Terminar',
     done: 'Terminar sessão',
     signedOut: 'A sessão terminou. Pode fechar esta página.',
+    unverified:
+      'Esta aplicação registou-se a si própria: ninguém verificou o seu nome. Permita apenas se acabou de a instalar e conhece {host}.',
+    device: 'Ligar um dispositivo',
+    deviceAsks: 'Um programa num dos seus dispositivos espera pela sua permissão. Introduza o código que mostra.',
+    deviceCare:
+      'Continue apenas se foi você que começou. Ninguém que o ajude precisa disto: se alguém lhe enviou esta página ou o código, feche a página.',
+    deviceCode: 'Código do dispositivo',
+    deviceUnknown: 'Nenhum dispositivo espera com este código. Compare as letras; um código vale dez minutos.',
+    deviceShows: 'O seu dispositivo mostra o código {code}. Se mostrar outro, ou nenhum, recuse.',
+    otherNetwork: 'O pedido vem de uma rede diferente da sua.',
+    deviceAllowed: 'O dispositivo está ligado',
+    deviceGoesOn: 'Volte ao dispositivo. Pode fechar esta página.',
+    deviceDenied: 'Nada foi permitido',
+    deviceClose: 'Pode fechar esta página.',
+    deviceOver:
+      'O pedido do dispositivo terminou: já foi decidido, ou passaram dez minutos. Comece de novo no dispositivo.',
+    goOn: 'Continuar',
+    canEnd: 'O que permite pode terminar a qualquer momento:',
   },
   ar: {
     signIn: 'تسجيل الدخول',
@@ -329,6 +440,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'webhooks:read': 'قراءة اشتراكات webhook',
       'webhooks:write': 'إنشاء اشتراكات webhook وتغييرها وحذفها',
       'analytics:read': 'قراءة أرقام الإرسال',
+      'suppressions:read': 'قراءة العناوين التي لا يُرسَل إليها شيء',
       'profile:read': 'قراءة اسمك وعنوانك',
     },
     inTeam: 'في الفريق {team}.',
@@ -347,5 +459,22 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     end: 'إنهاء',
     done: 'تسجيل الخروج',
     signedOut: 'سجّلت الخروج. يمكنك إغلاق هذه الصفحة.',
+    unverified:
+      'سجّل هذا التطبيق نفسه بنفسه: لم يتحقق أحد من اسمه. لا تسمح به إلا إذا كنت قد أعددته الآن بنفسك وتعرف {host}.',
+    device: 'ربط جهاز',
+    deviceAsks: 'ينتظر برنامج على أحد أجهزتك إذنك. اكتب الرمز الذي يعرضه.',
+    deviceCare:
+      'لا تتابع إلا إذا بدأت هذا بنفسك. لا يحتاجه أي شخص يساعدك: إن أرسل إليك أحد هذه الصفحة أو الرمز فأغلق الصفحة.',
+    deviceCode: 'الرمز على الجهاز',
+    deviceUnknown: 'لا ينتظر أي جهاز بهذا الرمز. قارن الحروف؛ الرمز صالح عشر دقائق.',
+    deviceShows: 'يعرض جهازك الرمز {code}. إن عرض رمزًا آخر أو لم يعرض شيئًا فارفض.',
+    otherNetwork: 'يأتي الطلب من شبكة غير شبكتك.',
+    deviceAllowed: 'تم ربط الجهاز',
+    deviceGoesOn: 'عد إلى الجهاز. يمكنك إغلاق هذه الصفحة.',
+    deviceDenied: 'لم يُسمح بشيء',
+    deviceClose: 'يمكنك إغلاق هذه الصفحة.',
+    deviceOver: 'انتهى طلب الجهاز: سبق البتّ فيه أو مضت عشر دقائق. ابدأ من جديد على الجهاز.',
+    goOn: 'متابعة',
+    canEnd: 'يمكنك إنهاء ما تسمح به في أي وقت:',
   },
 };

@@ -26,6 +26,7 @@ type Deps = Pick<HttpDeps, 'commands' | 'queries' | 'limits' | 'limiter'>;
 
 const tags = ['Suppressions'];
 const access = 'suppressions:manage';
+const reading = 'suppressions:read';
 const unknownId = 'SUPPRESSION_NOT_FOUND';
 
 /** Throws SUPPRESSION_NOT_FOUND for a malformed id. */
@@ -39,7 +40,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/suppressions',
     {
-      config: { access, command: 'readSuppressions', codes: ['INVALID_CURSOR'] },
+      config: { access: reading, command: 'readSuppressions', codes: ['INVALID_CURSOR'] },
       preValidation: coerceQuery(SuppressionListQuerySchema),
       schema: {
         summary: 'List suppressed addresses',
@@ -63,7 +64,7 @@ const readRoutes = (app: App, deps: Deps): void => {
   app.get(
     '/api/suppressions/check',
     {
-      config: { access, command: 'checkSuppression' },
+      config: { access: reading, command: 'checkSuppression' },
       preValidation: coerceQuery(SuppressionCheckQuerySchema),
       schema: {
         summary: 'Check one address',
@@ -89,7 +90,12 @@ const exportRoute = (app: App, deps: Deps): void => {
   app.get(
     '/api/suppressions/export',
     {
-      config: { audited: { action: 'suppressions.exported' }, access, command: 'readSuppressions', media: 'text/csv' },
+      config: {
+        audited: { action: 'suppressions.exported' },
+        access: reading,
+        command: 'readSuppressions',
+        media: 'text/csv',
+      },
       schema: {
         summary: 'Export suppressed addresses',
         description:

@@ -193,8 +193,14 @@ const policyOf = (target: string | undefined, brand: PageBrand | undefined, isFr
     },
     isFramed
       ? { framedBy: "'self'", sandbox: '' }
-      : { formAction: target === undefined ? "'self'" : `'self' ${new URL(target).origin}` },
+      : { formAction: target === undefined ? "'self'" : `'self' ${sourceOf(target)}` },
   );
+
+/** The source expression of an address: addresses that editors open have no origin, only a scheme. */
+const sourceOf = (target: string): string => {
+  const { origin, protocol } = new URL(target);
+  return origin === 'null' ? protocol : origin;
+};
 
 const shell = (inside: string, after: string): string => `<!doctype html>
 <html lang="<%= it.language %>"<% if (it.language === 'ar') { %> dir="rtl"<% } %>>

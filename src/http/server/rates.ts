@@ -154,9 +154,9 @@ const countAttempt = async ({ limiter }: Deps, request: RemoteRequest, account: 
   const network = addressBucket(request.ip ?? '');
   const { ofBoth, ofNetwork, ofAccount } = loginLimits;
   const { admitted, retryAfterS } = await limiter.hit([
-    ...loginWindows(`login:${account}@${network}`, ofBoth),
-    ...loginWindows(`login:${network}`, ofNetwork),
-    ...loginWindows(`login:${account}`, ofAccount),
+    ...windowsOfBounds(`login:${account}@${network}`, ofBoth),
+    ...windowsOfBounds(`login:${network}`, ofNetwork),
+    ...windowsOfBounds(`login:${account}`, ofAccount),
   ]);
   if (admitted) return;
   throw new DomainError(
@@ -166,5 +166,6 @@ const countAttempt = async ({ limiter }: Deps, request: RemoteRequest, account: 
   );
 };
 
-const loginWindows = (bucket: string, bounds: Bounds): readonly Window[] =>
+/** Windows of one bucket, each full one followed by a longer. */
+export const windowsOfBounds = (bucket: string, bounds: Bounds): readonly Window[] =>
   bounds.map(({ limit, windowMs }) => ({ bucket: `${bucket}:${windowMs}`, limit, windowMs }));

@@ -1,6 +1,13 @@
 /** The list of a team's apps, and the list of what each person granted to apps. */
 import { assertDefined, parseOAuthClientId, splitStream } from '../../domain/core/ids.js';
-import { oauthAppDecider, oauthAppListing, type OAuthApp, type OAuthAppListing } from '../../domain/apps/app.js';
+import {
+  CLI_CLIENT_ID,
+  commandLineApp,
+  oauthAppDecider,
+  oauthAppListing,
+  type OAuthApp,
+  type OAuthAppListing,
+} from '../../domain/apps/app.js';
 import type { OAuthClientEvent, OAuthGrantEvent } from '../../domain/apps/events.js';
 import type { Document, ReadModels } from '../../domain/ports/read-models.js';
 import { declareProjection, type Handler } from '../core/projection.js';
@@ -49,6 +56,8 @@ export type OAuthGrantDocument = Document &
     user?: string;
     team: string;
     clientId: string;
+    /** The name by which an app registered itself. */
+    clientName?: string;
     scopes: readonly Scope[];
     givenAt: string;
     lastUsedAt: string | null;
@@ -57,7 +66,7 @@ export type OAuthGrantDocument = Document &
 const grantGiven: Handler<OAuthGrantEvent> = ({ event, stream, position, metadata }) => {
   if (event.type !== 'OAuthGrantGiven' || event.data.userId === null) return [];
   const { id } = splitStream(stream);
-  const { at: givenAt, clientId, userId: user, scopes } = event.data;
+  const { at: givenAt, clientId, clientName, userId: user, scopes } = event.data;
   const after: OAuthGrantDocument = {
     id,
     seq: position,
@@ -65,6 +74,7 @@ const grantGiven: Handler<OAuthGrantEvent> = ({ event, stream, position, metadat
     user,
     team: metadata.teamId,
     clientId,
+    ...(clientName === undefined ? {} : { clientName }),
     scopes: scopes.filter(isScope),
     givenAt,
     lastUsedAt: null,
@@ -114,9 +124,10 @@ export const listedGrants = async (
   for (const clientId of new Set(page.map((grant) => grant.clientId))) {
     apps.set(clientId, (await readModels.get(OAUTH_APPS, clientId)) as OAuthAppDocument | undefined);
   }
-  return page.flatMap(({ id, clientId, team: teamId, scopes, givenAt, lastUsedAt }) => {
-    const app = apps.get(clientId)?.app;
-    if (app === undefined || app.deletedAt !== null) return [];
-    return [{ id, appId: clientId, appName: app.name, teamId, scopes: [...scopes], givenAt, lastUsedAt }];
+  return page.flatMap(({ id, clientId, clientName, team: teamId, scopes, givenAt, lastUsedAt }) => {
+    const app = clientId === CLI_CLIENT_ID ? commandLineApp : apps.get(clientId)?.app;
+    const appName = clientName ?? (app?.deletedAt === null ? app.name : undefined);
+    if (appName === undefined) return [];
+    return [{ id, appId: clientId, appName, teamId, scopes: [...scopes], givenAt, lastUsedAt }];
   });
 };

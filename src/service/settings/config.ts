@@ -61,6 +61,8 @@ export type Config = Readonly<{
   linkBase: string | undefined;
   /** People who may become users. */
   registration: Registration;
+  /** Whether apps may register themselves. */
+  appsRegister: boolean;
   signInProviders: readonly SignInProvider[];
   /** Only this machine can reach the service: no address for others is set, and no proxy. */
   isOnLoopback: boolean;
@@ -170,6 +172,7 @@ export const readConfig = (given: Environment = process.env): Config => {
     publicUrl,
     linkBase: readLinkBase(publicUrl, text('SEALPOST_PUBLIC_URL') !== undefined || !isRelayed),
     registration: value('SEALPOST_REGISTRATION'),
+    appsRegister: value('SEALPOST_OAUTH_REGISTRATION') === 'open',
     signInProviders: readSignInProviders(text('SEALPOST_SIGN_IN_PROVIDERS')),
     isOnLoopback: isLoopback(host) && text('SEALPOST_PUBLIC_URL') === undefined && trustProxy === false,
     dataDir,

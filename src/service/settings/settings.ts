@@ -92,6 +92,10 @@ const named = {
       'People who may become users beside the first: open (everybody who verifies an address), invited (people invited into a team) or closed (none).',
       { default: 'invited' },
     ),
+    SEALPOST_OAUTH_REGISTRATION: choice(['open', 'closed'])(
+      'Whether apps may register themselves, as MCP clients do: open or closed. Closing it ends the access of those that did.',
+      { default: 'open' },
+    ),
     SEALPOST_SIGN_IN_PROVIDERS: text(
       'Providers by which people sign in (OpenID Connect), as a JSON array; docs/sign-in.md shows it.',
       { example: '[{"id":"google","label":"Google","issuer":"https://accounts.google.com",…}]', isSecret: true },
