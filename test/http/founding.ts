@@ -3,6 +3,7 @@
  * one of each thing.
  */
 import { createHash } from 'node:crypto';
+import type { Resource } from '../../src/domain/apps/authorization.js';
 import { makeCommands, openOAuth } from '../../src/commands/index.js';
 import { systemCaller } from '../../src/commands/core/caller.js';
 import { changeUser } from '../../src/commands/access/users.js';
@@ -220,8 +221,14 @@ const verifier = 'v'.repeat(43);
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 const { id: publicApp } = await commands.createOAuthApp(by, { ...appRequest, kind: 'public' });
 const known = assertDefined(await oauth.openOAuthApp(publicApp), 'app');
-const grant = async (name: string, person: string, granted: readonly Scope[]): Promise<void> => {
-  const consent = { app: known, scopes: granted, redirectUri: REDIRECT, challenge };
+const grant = async (name: string, person: string, granted: readonly Scope[], resource?: Resource): Promise<void> => {
+  const consent = {
+    app: known,
+    scopes: granted,
+    ...(resource === undefined ? {} : { resource }),
+    redirectUri: REDIRECT,
+    challenge,
+  };
   const code = await oauth.giveConsent(ownerOf(person, TEAM), consent);
   const form = { grant_type: 'authorization_code', redirect_uri: REDIRECT, code_verifier: verifier };
   tokens.set(name, await tokenOfApp({ ...form, client_id: publicApp, code }));
@@ -231,6 +238,7 @@ const OAUTH_GRANT =
   store.events.findLast(({ type }) => type.startsWith('OAuthGrantGiven'))?.stream.replace(/^[^-]*-/, '') ?? '';
 await grant('granted', 'ada', scopes);
 await grant('granted by admin', 'role=admin', scopes);
+await grant('granted for mcp', 'role=owner', scopes, 'mcp');
 for (const [name, caller] of [
   ['own', by],
   ['own@other', byOthers],

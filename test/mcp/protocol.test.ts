@@ -1,7 +1,7 @@
 /** The MCP endpoint: who is let in, what each credential sees, and what of the protocol is refused. */
 import t from 'tap';
 import type { InjectOptions } from 'fastify';
-import { permissions, roles, scopes, type AccessPermission } from '../../src/domain/access/permissions.js';
+import { isAllowed, permissions, roles, scopes, type AccessPermission } from '../../src/domain/access/permissions.js';
 import { permissionsOfRole } from '../../src/domain/access/permissions.js';
 import type { App } from '../../src/http/server/context.js';
 import { bearer, openServer, others, own, TEAM } from '../http/server.js';
@@ -15,13 +15,13 @@ const toolsOf: Readonly<Partial<Record<AccessPermission, readonly string[]>>> = 
   'templates:read': ['list_templates', 'get_template', 'preview_template'],
   'templates:write': ['save_draft'],
   'emails:send': ['dry_run_send', 'send_email'],
-  'suppressions:manage': ['list_suppressions', 'check_suppression'],
+  'suppressions:read': ['list_suppressions', 'check_suppression'],
   'analytics:read': ['figures'],
 };
 
 const expected = (held: readonly AccessPermission[]): readonly string[] =>
   [
-    ...held.flatMap((permission) => toolsOf[permission] ?? []),
+    ...Object.entries(toolsOf).flatMap(([needed, names]) => (isAllowed(held, needed as AccessPermission) ? names : [])),
     // The check of a stored draft reads it, too.
     ...(held.includes('templates:read') && held.includes('templates:write') ? ['check_template'] : []),
     'who_am_i',
@@ -236,6 +236,16 @@ void t.test('a key for one network is refused elsewhere, and plain HTTP where HT
   t.equal((await post(secure, find)).statusCode, 403);
   const proxied = await post(secure, find, { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.9' });
   t.notOk(proxied.json<{ result: { isError?: true } }>().result.isError, proxied.body);
+});
+
+void t.test('the token of an app for the MCP server is good there alone', async (t) => {
+  const { app } = await openServer(t);
+  const { call } = await connectMcp(t, app, token('granted for mcp'));
+  t.notOk((await call('find_emails')).isError, 'its tools call the endpoints');
+  const direct = await app.inject({ url: '/api/emails', headers: bearer('granted for mcp') });
+  t.same([direct.statusCode, direct.json<{ code: string }>().code], [401, 'INVALID_TOKEN']);
+  const own = await connectMcp(t, app, token('granted'));
+  t.notOk((await own.call('find_emails')).isError, 'one for the whole service is good at both');
 });
 
 void t.test('many at once are each answered with their own', async (t) => {

@@ -62,6 +62,7 @@ export const admission = (deps: Deps & Readonly<{ answers: Pick<UnsentAnswers, '
       if (ofBrowser !== undefined && admitted.kind === 'user' && !isReading(request))
         await assertMeant(request, admitted.sessionId, deps);
       checkNetwork(request, admitted);
+      checkResource(request, admitted);
     } catch (error) {
       if (error instanceof DomainError) return failed(request, reply, error);
       // A fault of ours does not prove the credential wrong, so it does not count against the address. No part of the
@@ -217,6 +218,19 @@ const checkNetwork = (request: FastifyRequest, admitted: Authenticated): void =>
   throw new DomainError(
     'API_KEY_NETWORK_NOT_ALLOWED',
     'This API key may be used from its own networks alone, and this call comes from another. GET /api/api-keys/:id shows them to a key that manages keys.',
+  );
+};
+
+/**
+ * Throws if the token of an app was issued for the MCP server (RFC 8707) and comes to another route by itself: what the
+ * person granted is what the tools of the MCP server do, and those call the routes from within.
+ */
+const checkResource = ({ routeOptions }: FastifyRequest, admitted: Authenticated): void => {
+  if (admitted.kind !== 'app' || admitted.resource === 'service') return;
+  if (routeOptions.config.credential === true || isInnerCall()) return;
+  throw new DomainError(
+    'INVALID_TOKEN',
+    'This access token is for the MCP server of this service, at /mcp. Ask for one with the address of the service as `resource`.',
   );
 };
 
