@@ -3,6 +3,7 @@
  * the errors of the API.
  */
 import OAuth2Server from '@node-oauth/oauth2-server';
+import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { OpenGrant } from '../../commands/apps/tokens.js';
@@ -390,8 +391,10 @@ const programRoutes = (app: App, deps: Deps): void => {
   app.get(`${RESOURCE_PATH}/mcp`, { config, schema }, (_request, reply) =>
     reply.send(resourceMetadata(publicUrl, mcpUrlOf(publicUrl), readingScopes)),
   );
-  app.post(REGISTER_PATH, { config, schema, bodyLimit: BODY_BYTES_MAX }, (request, reply) =>
-    register(deps, request, reply),
+  app.post(
+    REGISTER_PATH,
+    { config, schema: { ...schema, body: Type.Unknown() }, bodyLimit: BODY_BYTES_MAX },
+    (request, reply) => register(deps, request, reply),
   );
 };
 
