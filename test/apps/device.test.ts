@@ -126,7 +126,7 @@ void t.test('a person lets a device in by the code that it shows', async (t) => 
     'The request comes from another network than yours.',
     'create, change and delete templates',
     'Ada Example, ada@example.com',
-    'if somebody sent you this page or the code, close the page',
+    'If somebody sent you this page or the code, close the page',
   ])
     t.match(page.html, text);
   t.match(await decide(begun.user_code, 'allow'), { status: 200, html: /The device is connected/ });

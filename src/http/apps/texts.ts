@@ -105,7 +105,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'Connect a device',
     deviceAsks: 'A program on a device of yours waits for your permission. Type the code that it shows.',
     deviceCare:
-      'Go on only if you started this yourself. Nobody who helps you needs it: if somebody sent you this page or the code, close the page.',
+      'Go on only if you started this yourself. If somebody sent you this page or the code, close the page: they would get access to your account.',
     deviceCode: 'Code on the device',
     deviceUnknown: 'No device waits with this code. Compare the letters; a code is good for ten minutes.',
     deviceShows: 'Your device shows the code {code}. If it shows another, or none, deny.',
@@ -178,7 +178,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'Ein Gerät verbinden',
     deviceAsks: 'Ein Programm auf einem Ihrer Geräte wartet auf Ihre Erlaubnis. Geben Sie den Code ein, den es zeigt.',
     deviceCare:
-      'Fahren Sie nur fort, wenn Sie das selbst begonnen haben. Niemand, der Ihnen hilft, braucht es: Hat Ihnen jemand diese Seite oder den Code geschickt, schließen Sie die Seite.',
+      'Fahren Sie nur fort, wenn Sie das selbst begonnen haben. Hat Ihnen jemand diese Seite oder den Code geschickt, schließen Sie die Seite: Er bekäme Zugriff auf Ihr Konto.',
     deviceCode: 'Code auf dem Gerät',
     deviceUnknown: 'Kein Gerät wartet mit diesem Code. Vergleichen Sie die Buchstaben; ein Code gilt zehn Minuten.',
     deviceShows: 'Ihr Gerät zeigt den Code {code}. Zeigt es einen anderen oder keinen, lehnen Sie ab.',
@@ -250,7 +250,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'Connecter un appareil',
     deviceAsks: 'Un programme sur l’un de vos appareils attend votre accord. Saisissez le code qu’il affiche.',
     deviceCare:
-      'Ne continuez que si vous avez commencé vous-même. Personne qui vous aide n’en a besoin : si quelqu’un vous a envoyé cette page ou le code, fermez la page.',
+      'Ne continuez que si vous avez commencé vous-même. Si quelqu’un vous a envoyé cette page ou le code, fermez la page : il aurait accès à votre compte.',
     deviceCode: 'Code affiché par l’appareil',
     deviceUnknown: 'Aucun appareil n’attend avec ce code. Comparez les lettres ; un code est valable dix minutes.',
     deviceShows: 'Votre appareil affiche le code {code}. S’il en affiche un autre, ou aucun, refusez.',
@@ -322,7 +322,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'Conectar un dispositivo',
     deviceAsks: 'Un programa en uno de sus dispositivos espera su permiso. Escriba el código que muestra.',
     deviceCare:
-      'Continúe solo si lo ha empezado usted. Nadie que le ayude lo necesita: si alguien le ha enviado esta página o el código, cierre la página.',
+      'Continúe solo si lo ha empezado usted. Si alguien le ha enviado esta página o el código, cierre la página: tendría acceso a su cuenta.',
     deviceCode: 'Código del dispositivo',
     deviceUnknown: 'Ningún dispositivo espera con este código. Compare las letras; un código vale diez minutos.',
     deviceShows: 'Su dispositivo muestra el código {code}. Si muestra otro, o ninguno, deniegue.',
@@ -394,7 +394,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'Ligar um dispositivo',
     deviceAsks: 'Um programa num dos seus dispositivos espera pela sua permissão. Introduza o código que mostra.',
     deviceCare:
-      'Continue apenas se foi você que começou. Ninguém que o ajude precisa disto: se alguém lhe enviou esta página ou o código, feche a página.',
+      'Continue apenas se foi você que começou. Se alguém lhe enviou esta página ou o código, feche a página: teria acesso à sua conta.',
     deviceCode: 'Código do dispositivo',
     deviceUnknown: 'Nenhum dispositivo espera com este código. Compare as letras; um código vale dez minutos.',
     deviceShows: 'O seu dispositivo mostra o código {code}. Se mostrar outro, ou nenhum, recuse.',
@@ -464,7 +464,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     device: 'ربط جهاز',
     deviceAsks: 'ينتظر برنامج على أحد أجهزتك إذنك. اكتب الرمز الذي يعرضه.',
     deviceCare:
-      'لا تتابع إلا إذا بدأت هذا بنفسك. لا يحتاجه أي شخص يساعدك: إن أرسل إليك أحد هذه الصفحة أو الرمز فأغلق الصفحة.',
+      'لا تتابع إلا إذا بدأت هذا بنفسك. إن أرسل إليك أحد هذه الصفحة أو الرمز فأغلق الصفحة، وإلا حصل على وصول إلى حسابك.',
     deviceCode: 'الرمز على الجهاز',
     deviceUnknown: 'لا ينتظر أي جهاز بهذا الرمز. قارن الحروف؛ الرمز صالح عشر دقائق.',
     deviceShows: 'يعرض جهازك الرمز {code}. إن عرض رمزًا آخر أو لم يعرض شيئًا فارفض.',
