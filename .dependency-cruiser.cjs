@@ -22,7 +22,19 @@ const order = [
   ],
   ...['webhooks', 'teams', 'people', 'audit', 'privacy', 'retention', 'analytics', 'live', 'pages', 'mcp'],
   ...['needs', 'authenticate', 'ops'],
-  ...['remote', 'serve', 'log', 'verify', 'query-types', 'events', 'components', 'examples', 'queries', 'commands', 'index'],
+  ...[
+    'remote',
+    'serve',
+    'log',
+    'verify',
+    'query-types',
+    'events',
+    'components',
+    'examples',
+    'queries',
+    'commands',
+    'index',
+  ],
 ];
 const roomsOfCapabilities = ['domain', 'api', 'commands', 'processors', 'projections', 'http', 'cli'];
 

@@ -41,6 +41,7 @@ const scopes: Readonly<Record<App['scopes'][number], string>> = {
   'webhooks:read': 'Read webhooks',
   'webhooks:write': 'Change webhooks',
   'analytics:read': 'Read figures',
+  'suppressions:read': 'Read suppressed addresses',
   'profile:read': 'Read the profile of the person',
 };
 
