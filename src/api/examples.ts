@@ -584,3 +584,14 @@ export const approveExamples: Examples = {
 export const rejectExamples: Examples = {
   recipient: { summary: 'It would go to the wrong people', value: { reason: 'recipient' } },
 };
+
+export const registrationExamples: Examples = {
+  editor: {
+    summary: 'An editor on the machine of a person',
+    value: {
+      client_name: 'My editor',
+      redirect_uris: ['http://127.0.0.1:33418/'],
+      scope: 'emails:read templates:read',
+    },
+  },
+};

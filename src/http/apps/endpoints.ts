@@ -7,6 +7,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { OpenGrant } from '../../commands/apps/tokens.js';
+import { registrationExamples } from '../../api/examples.js';
 import { isScope, readingScopes, type Scope, scopes } from '../../domain/access/permissions.js';
 import { registrationLimits } from '../../domain/access/rate-limits.js';
 import {
@@ -393,7 +394,11 @@ const programRoutes = (app: App, deps: Deps): void => {
   );
   app.post(
     REGISTER_PATH,
-    { config, schema: { ...schema, body: Type.Unknown() }, bodyLimit: BODY_BYTES_MAX },
+    {
+      config: { ...config, examples: registrationExamples },
+      schema: { ...schema, body: Type.Unknown() },
+      bodyLimit: BODY_BYTES_MAX,
+    },
     (request, reply) => register(deps, request, reply),
   );
 };
