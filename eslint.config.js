@@ -65,6 +65,7 @@ export default tseslint.config(
       'coverage/**',
       '**/*.gen.ts',
       'packages/*/dist/**',
+      'site/.astro/**',
     ],
   },
   js.configs.recommended,
@@ -120,9 +121,16 @@ export default tseslint.config(
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
-    files: ['bin/**/*.js', '*.js', '*.cjs'],
+    files: ['bin/**/*.js', 'site/**/*.js', '*.js', '*.cjs'],
     languageOptions: {
-      globals: { process: 'readonly', Buffer: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' },
+      globals: {
+        process: 'readonly',
+        Buffer: 'readonly',
+        URL: 'readonly',
+        Response: 'readonly',
+        console: 'readonly',
+        module: 'writable',
+      },
     },
   },
 );

@@ -56,6 +56,7 @@ import { emailContentRoutes } from './email/content.js';
 import { emailRoutes, emailTimelineRoute, queueRoutes } from './email/emails.js';
 import { liveRoutes } from './live/live.js';
 import { dashboardRoutes } from './pages/dashboard.js';
+import { guideRoutes } from './pages/guide.js';
 import { landingRoutes } from './pages/page.js';
 import { mailboxRoutes } from './pages/mailbox.js';
 import { privacyRoutes } from './privacy/privacy.js';
@@ -322,6 +323,7 @@ const registerRoutes = (app: App, deps: HttpDeps): void => {
   systemRoutes(app, deps);
   landingRoutes(app, deps);
   dashboardRoutes(app, deps);
+  guideRoutes(app);
   unsubscribeRoutes(app, deps);
   trackingRoutes(app, deps);
   auditRoutes(app, deps);

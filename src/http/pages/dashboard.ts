@@ -9,19 +9,17 @@ import type { App, HttpDeps } from '../server/context.js';
 import { csrfCookieName } from '../server/cookies.js';
 import { pageTemplate } from '../server/forms.js';
 import { contentPolicy } from '../server/headers.js';
+import { encodingFor, type Encoding, endings, openBuilt } from './built.js';
 
 type Deps = Pick<HttpDeps, 'ids' | 'mailbox' | 'version'>;
 
 /** `encodings`: the compressed forms that lie beside the file. */
 type BuiltFile = Readonly<{ type: string; encodings: readonly Encoding[] }>;
-type Encoding = 'br' | 'gzip';
 
 /** The list of a build. `page`: index.html with places for the values of a request. */
 type Built = Readonly<{ page: string; files: Readonly<Record<string, BuiltFile>> }>;
 
 const builtFolder = new URL('../../../dashboard/', import.meta.url);
-
-const endings: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
 
 const NONCE_BYTES = 16;
 
@@ -31,7 +29,7 @@ const schema = { hide: true };
 
 /** Registers /app and what is under it. In: the folder of the build, with a slash at its end. */
 export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): void => {
-  const built = openBuilt(folder);
+  const built = openBuilt<Built>(folder);
   const sendPage = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { page } = (await built()) ?? { page: undefined };
     reply
@@ -69,7 +67,7 @@ export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): voi
     const { '*': path = '' } = request.params as Readonly<{ '*'?: string }>;
     if (!path.startsWith('assets/')) return sendPage(request, reply);
     const file = fileOf(await built(), path);
-    const encoding = file.encodings.find((name) => accepts(request.headers['accept-encoding'], name));
+    const encoding = encodingFor(request.headers['accept-encoding'], file.encodings);
     if (encoding !== undefined) reply.header('content-encoding', encoding);
     return reply
       .header('content-type', file.type)
@@ -81,36 +79,12 @@ export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): voi
   });
 };
 
-/** Reads the list of the build at its first use; undefined as long as there is none. */
-const openBuilt = (folder: URL): (() => Promise<Built | undefined>) => {
-  let known: Promise<Built | undefined> | undefined;
-  const read = async (): Promise<Built | undefined> => {
-    try {
-      return JSON.parse(await readFile(new URL('files.json', folder), 'utf8')) as Built;
-    } catch (fault) {
-      known = undefined;
-      if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw fault;
-    }
-  };
-  return () => (known ??= read());
-};
-
 /** In: the path of a file below /app. Throws NOT_FOUND for a path that the list does not name. */
 const fileOf = (built: Built | undefined, path: string): BuiltFile => {
   const file = built !== undefined && Object.hasOwn(built.files, path) ? built.files[path] : undefined;
   if (file === undefined) throw new DomainError('NOT_FOUND', 'The dashboard has no such file.');
   return file;
 };
-
-/** Whether the header names the encoding and does not refuse it (RFC 9110, section 12.5.3). */
-const accepts = (header: string | readonly string[] | undefined, encoding: Encoding): boolean =>
-  String(header ?? '')
-    .split(',')
-    .some((part) => {
-      const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-      return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter));
-    });
 
 /**
  * Styles of libraries come with the nonce of the page; everything else is a file of our own. A frame shows a PDF that the

@@ -172,6 +172,7 @@ const page = (curl: string, cards: readonly Card[]): string =>
 
 const cardsOf = (own: (path: string) => string, withMailbox: boolean): readonly Card[] => [
   { href: own('/app'), title: 'Dashboard', text: 'Find emails and what became of them', isShown: true },
+  { href: own('/docs/guide/'), title: 'Documentation', text: 'Guides with a search, and the reference', isShown: true },
   { href: own('/docs'), title: 'API reference', text: 'Every endpoint, with examples that run', isShown: true },
   { href: own('/mailbox'), title: 'Mailbox', text: 'Look at the mails that were sent', isShown: withMailbox },
   { href: own('/openapi.json'), title: 'OpenAPI 3.1', text: 'Description of the API for programs', isShown: true },

@@ -1,0 +1,42 @@
+/** The collection of pages: those of docs/, the reference of the API, and the list of files that pages link to. */
+import { docsSchema } from '@astrojs/starlight/schema';
+import { defineCollection } from 'astro:content';
+import { listOfFiles, pageNames, pageOf } from './docs.js';
+import { pagesOfReference } from './reference.js';
+
+const pages = () => [
+  ...pageNames.map((name) => ({ id: name, ...pageOf(name), edit: {} })),
+  ...pagesOfReference().map(({ id, title, description, body }) => ({
+    id,
+    title,
+    description,
+    body,
+    markdown: `# ${title}\n\n${body}`,
+    edit: { tableOfContents: { minHeadingLevel: 2, maxHeadingLevel: 2 } },
+  })),
+  {
+    id: 'files',
+    title: 'Files',
+    description: 'Files of the repository that pages link to.',
+    body: listOfFiles(),
+    markdown: `# Files\n\n${listOfFiles()}`,
+    edit: { pagefind: false },
+  },
+];
+
+export const collections = {
+  docs: defineCollection({
+    loader: {
+      name: 'pages-of-the-guide',
+      load: async ({ store, parseData, renderMarkdown, config }) => {
+        store.clear();
+        for (const { id, title, description, body, markdown, edit } of pages()) {
+          const fileURL = new URL(`src/content/docs/${id}.md`, config.root);
+          const data = await parseData({ id, data: { title, description, editUrl: false, ...edit } });
+          store.set({ id, data, body: markdown, rendered: await renderMarkdown(body, { fileURL }) });
+        }
+      },
+    },
+    schema: docsSchema(),
+  }),
+};
