@@ -33,6 +33,7 @@ export default defineConfig({
         Footer: './src/components/Footer.astro',
         SocialIcons: './src/components/Links.astro',
         Head: './src/components/Head.astro',
+        Search: './src/components/Search.astro',
       },
       expressiveCode: {
         themes: ['github-dark-default', 'github-light-default'],

@@ -10,7 +10,8 @@ const pages = () => [
     id,
     title,
     description,
-    body,
+    // A guide that explains something stands before the reference that lists it.
+    body: `<div data-pagefind-weight="0.3">\n\n${body}\n\n</div>`,
     markdown: `# ${title}\n\n${body}`,
     edit: { tableOfContents: { minHeadingLevel: 2, maxHeadingLevel: 2 } },
   })),
