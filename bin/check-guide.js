@@ -1,13 +1,33 @@
-// A step of the build of the guide: no dead link, no dead anchor, no picture or script that is missing or elsewhere, no id twice.
+// Steps of the build of the guide: no dead link, no dead anchor, no picture or script that is missing or elsewhere, no id twice; and
+// the search finds the pages that answer given queries.
+import { once } from 'node:events';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join, posix } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Parser } from 'htmlparser2';
+import { findSections, searchOptions } from '../site/src/search.js';
 
 /** Attributes by which a page loads something. */
 const LOADED = { img: 'src', script: 'src', link: 'href', source: 'src', iframe: 'src' };
 
 /** Addresses of the service beside the guide. */
 const OF_SERVICE = ['/docs', '/app', '/openapi.json'];
+
+/** What somebody looks for, and the section that answers it. */
+const QUERIES = {
+  'rotate DKIM': 'domains/#rotate-dkim-keys',
+  bounce: 'bounces/',
+  idempotency: 'api-errors/#idempotency',
+  'erase a recipient': 'privacy/#erase',
+  'how do I verify a webhook signature': 'webhooks/#headers-and-signatures',
+  'api key': 'api-keys/',
+  backup: 'operating/#backup',
+  unsubscribe: 'unsubscribe/',
+};
+
+/** The answer of a query is among so many sections. */
+const SHOWN_FIRST = 5;
 
 /** The ids and references of a page. */
 const readPage = (text) => {
@@ -74,4 +94,29 @@ export const checkGuide = (folder, base) => {
       faults.push(`${page} has the id ${id} more than once`);
   }
   return faults;
+};
+
+/** Runs the search of a built guide. In: its folder, the path that its links begin with. Out: the queries without their answer, a line each. */
+export const checkSearch = async (folder, base) => {
+  const server = createServer(({ url = '' }, response) => {
+    const file = join(folder, 'pagefind', posix.normalize(new URL(url, 'http://localhost').pathname));
+    if (existsSync(file) && statSync(file).isFile()) response.end(readFileSync(file));
+    else response.writeHead(404).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const pagefind = await import(pathToFileURL(join(folder, 'pagefind/pagefind.js')).href);
+    const basePath = `http://127.0.0.1:${server.address().port}/`;
+    await pagefind.options({ basePath, baseUrl: `${base}/`, ...searchOptions });
+    const faults = [];
+    for (const [query, answer] of Object.entries(QUERIES)) {
+      const found = (await findSections(pagefind, query)).map(({ url }) => url.replace(/#_top$/, ''));
+      if (!found.slice(0, SHOWN_FIRST).includes(`${base}/${answer}`))
+        faults.push(`the search for "${query}" does not show ${answer} first, but ${found.slice(0, SHOWN_FIRST).join(', ')}`);
+    }
+    return faults;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
 };

@@ -36,6 +36,7 @@ export default defineConfig({
         Search: './src/components/Search.astro',
       },
       expressiveCode: {
+        defaultProps: { frame: 'none', wrap: true },
         themes: ['github-dark-default', 'github-light-default'],
         styleOverrides: { borderRadius: '6px', frames: { shadowColor: 'transparent' } },
       },

@@ -1,10 +1,11 @@
 /** The collection of pages: those of docs/, the reference of the API, and the list of files that pages link to. */
 import { docsSchema } from '@astrojs/starlight/schema';
 import { defineCollection } from 'astro:content';
-import { listOfFiles, pageNames, pageOf } from './docs.js';
+import { front, listOfFiles, pageNames, pageOf } from './docs.js';
 import { pagesOfReference } from './reference.js';
 
 const pages = () => [
+  { id: 'index', ...front(), edit: { tableOfContents: false, prev: false, next: false, pagefind: false } },
   ...pageNames.map((name) => ({ id: name, ...pageOf(name), edit: {} })),
   ...pagesOfReference().map(({ id, title, description, body }) => ({
     id,

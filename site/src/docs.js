@@ -12,6 +12,9 @@ export const pageNames = globSync('**/*.md', { cwd: join(root, 'docs') })
   .map((file) => file.replaceAll('\\', '/').replace(/\.md$/, ''))
   .sort();
 
+/** The name of README.md beside the pages of docs/. */
+const FRONT = '../README';
+
 const textOf = (name) => readFileSync(join(root, 'docs', `${name}.md`), 'utf8');
 
 export const titleOf = (name) => /^# (.+)$/m.exec(textOf(name))[1].replaceAll('`', '');
@@ -53,7 +56,7 @@ const addressOfFile = (path) => {
 
 /** The files of the repository that the pages link to, with their texts, in the order of their paths. */
 export const filesOfPages = () => {
-  for (const name of pageNames) pageOf(name);
+  for (const name of [FRONT, ...pageNames]) pageOf(name);
   return [...new Set([...linked.values()].flat())]
     .sort()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
@@ -61,7 +64,7 @@ export const filesOfPages = () => {
 
 /** The page that lists these files, below a heading for each folder that a page links to. */
 export const listOfFiles = () => {
-  for (const name of pageNames) pageOf(name);
+  for (const name of [FRONT, ...pageNames]) pageOf(name);
   const sections = [...linked].filter(([path, files]) => files[0] !== path).sort(([a], [b]) => (a < b ? -1 : 1));
   const single = [...linked].filter(([path, files]) => files[0] === path).map(([path]) => path);
   const list = (files) => files.map((file) => `- [${file}](${base}/files/${file}.txt)`).join('\n');
@@ -115,7 +118,7 @@ const panel = (id, label, isFirst) =>
 
 /** A block of shell commands directly followed by the same in TypeScript: the reader chooses one. */
 const besideEachOther = (text) =>
-  text.replace(/^(```sh\n[^]*?^```)\n+(```ts\n[^]*?^```)$/gm, (_, shell, typescript) => {
+  text.replace(/^(```sh\n(?:(?!^```)[^])*^```)\n+(```ts\n(?:(?!^```)[^])*^```)$/gm, (_, shell, typescript) => {
     tabs += 1;
     const first = /\bcurl\b/.test(shell) ? 'curl' : 'Shell';
     const id = `either-${tabs}`;
@@ -123,7 +126,49 @@ const besideEachOther = (text) =>
     return `<div class="either" role="group" aria-label="Language of the example">\n${choice}\n<div>\n\n${shell}\n\n</div>\n<div>\n\n${typescript}\n\n</div>\n</div>`;
   });
 
+/** The promises of docs/promises.md, each with the first command that shows it. */
+const promises = () =>
+  textOf('promises')
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => {
+      const title = section.slice(0, section.indexOf('\n'));
+      const [, command] = /^- (`(?:npm|npx) [^`]+`)/m.exec(section);
+      return `| [${title}](docs/promises.md#${slugOf(title)}) | ${command} |`;
+    });
+
+/** The part of a text below a heading, up to the next one of the same level. */
+const sectionOf = (text, heading) => {
+  const [, inside] = new RegExp(`^## ${heading}\\n+([^]*?)(?=^## |(?![^]))`, 'm').exec(text);
+  return inside.trim();
+};
+
+/** The first page of the site: the beginning of README.md, the first mail, and the promises. */
+const frontPage = () => {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const [introduction] = text.replace(/^# .+\n+/, '').split(/^(?:```|!\[|- )/m);
+  const [picture] = /^!\[.*$/m.exec(text);
+  const [start] = /^npm ci && npm start.*$/m.exec(text);
+  return [
+    '# sealpost',
+    introduction.trim(),
+    picture,
+    '## The first mail',
+    'You need npm, on Linux or macOS, and a clone of the repository. Run this in the clone:',
+    `\`\`\`sh\n${start}\n\`\`\``,
+    sectionOf(text, 'The first mail').replace(/^1\. Run `npm ci && npm start`\. /m, '1. '),
+    '## Promises',
+    'A command demonstrates each promise. Commands of `npm` run in the clone, and commands of `sealpost` on your own data.',
+    `| promise | shown by |\n|---|---|\n${promises().join('\n')}`,
+    '## What it can do',
+    sectionOf(text, 'What it can do'),
+  ].join('\n\n');
+};
+
 const known = new Map();
+
+/** The first page, with the address of the site itself. */
+export const front = () => pageOf(FRONT);
 
 /**
  * In: the name of a page of docs/. Out: its title and description, its Markdown for the site without the title, and its
@@ -132,8 +177,9 @@ const known = new Map();
 export const pageOf = (name) => {
   const found = known.get(name);
   if (found !== undefined) return found;
-  const text = textOf(name);
+  const text = name === FRONT ? frontPage() : textOf(name);
   const body = text.replace(/^# .+\n+/, '');
+  const [, title] = /^# (.+)$/m.exec(text.replaceAll('`', ''));
   const links = (toMarkdown) => (part) =>
     part.replace(
       /(?<!!)\[([^\]]*(?:\[[^\]]*\][^\]]*)*)\]\(([^)\s]+)\)/g,
@@ -146,10 +192,10 @@ export const pageOf = (name) => {
     );
   // A text of a link may hold code, which `outsideCode` passes over: links are rewritten in all but blocks.
   const page = {
-    title: titleOf(name),
+    title,
     description: descriptionOf(body),
     body: besideEachOther(outsideBlocks(outsideCode(body, pictures), links(false))),
-    markdown: `# ${titleOf(name)}\n\n${outsideBlocks(body, (part) => links(true)(part).replace(/(!\[[^\]]*\]\()([^)\s]+)\)/g, (_, start, link) => `${start}${linkOf(name, link)})`))}`,
+    markdown: `# ${title}\n\n${outsideBlocks(body, (part) => links(true)(part).replace(/(!\[[^\]]*\]\()([^)\s]+)\)/g, (_, start, link) => `${start}${linkOf(name, link)})`))}`,
   };
   known.set(name, page);
   return page;

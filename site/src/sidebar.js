@@ -22,13 +22,13 @@ const named = Object.values(groups).flat();
 
 const others = pageNames.filter((name) => !named.includes(name) && name !== 'api-errors');
 
+/** The groups with the names of their pages, as the sidebar has them. */
+export const groupsOfPages = Object.entries({ ...groups, More: others })
+  .map(([label, names]) => ({ label, names: names.filter((name) => pageNames.includes(name)) }))
+  .filter(({ names }) => names.length > 0);
+
 export const sidebar = [
-  ...Object.entries(groups).map(([label, names], index) => ({
-    label,
-    collapsed: index > 2,
-    items: names.filter((name) => pageNames.includes(name)).map(itemOf),
-  })),
-  ...(others.length === 0 ? [] : [{ label: 'More', collapsed: true, items: others.map(itemOf) }]),
+  ...groupsOfPages.map(({ label, names }, index) => ({ label, collapsed: index > 2, items: names.map(itemOf) })),
   {
     label: 'API reference',
     collapsed: true,

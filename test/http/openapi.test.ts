@@ -137,6 +137,7 @@ void t.test('the document', async (t) => {
       'GET /t/o/{token}',
       'GET /t/c/{token}',
       // Described by RFC 8414 itself.
+      'GET /llms.txt',
       'GET /.well-known/oauth-authorization-server',
       // Described by the Model Context Protocol.
       ...['GET', 'POST', 'DELETE'].map((method) => `${method} /mcp`),

@@ -13,6 +13,7 @@ const pages = {
   'index.html': PAGE,
   'webhooks/index.html': PAGE,
   'webhooks.md': '# Webhooks\n',
+  'llms.txt': '# sealpost\n',
   '404.html': 'Page not found',
   '_astro/a.hash.js': 'import("/docs/guide/_astro/b.js")',
   'pagefind/fragment/en_1.pf_fragment': 'x',
@@ -21,6 +22,7 @@ const pages = {
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   md: 'text/markdown; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   pf_fragment: 'application/octet-stream',
 };
@@ -32,6 +34,7 @@ const builtIn = (t: Test): string =>
     'index.html.br': brotliCompressSync(PAGE),
     webhooks: { 'index.html': PAGE },
     'webhooks.md': pages['webhooks.md'],
+    'llms.txt': pages['llms.txt'],
     '404.html': pages['404.html'],
     _astro: { 'a.hash.js': pages['_astro/a.hash.js'] },
     pagefind: { fragment: { 'en_1.pf_fragment': 'x' } },
@@ -60,7 +63,7 @@ const serve = async (t: Test, folder: string, options: Partial<ServerOptions> = 
     });
   });
   return (path: string, headers: Readonly<Record<string, string>> = {}) =>
-    app.inject({ url: `/at/docs/guide${path}`, headers });
+    app.inject({ url: `/at${path === '/llms.txt' ? '' : '/docs/guide'}${path}`, headers });
 };
 
 void t.test('pages come with a policy of their own, and are asked for again', async (t) => {
@@ -87,6 +90,11 @@ void t.test('pages come with a policy of their own, and are asked for again', as
     statusCode: 200,
     body: '# Webhooks\n',
     headers: { 'content-type': 'text/markdown; charset=utf-8' },
+  });
+  t.match(await get('/llms.txt'), {
+    statusCode: 200,
+    body: '# sealpost\n',
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
   });
 });
 
@@ -135,8 +143,8 @@ void t.test('what is not in the list is not there', async (t) => {
 void t.test('a guide that is built anew is served without a restart', async (t) => {
   const folder = t.testdir();
   const get = await serve(t, folder);
-  t.match(await get('/'), { statusCode: 503, body: /npm run docs/, headers: { 'cache-control': 'no-store' } });
-  t.match(await get('/webhooks/'), { statusCode: 503, body: /npm run docs/ });
+  t.match(await get('/'), { statusCode: 200, body: /npm run docs/, headers: { 'cache-control': 'no-store' } });
+  t.match(await get('/webhooks/'), { statusCode: 404, body: /npm run docs/ });
   const list = (etag: string): void => {
     writeFileSync(join(folder, 'index.html'), etag);
     const files = { 'index.html': { type: 'text/html', etag, encodings: [] } };

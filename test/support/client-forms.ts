@@ -83,9 +83,13 @@ const nameInProgram = (name: string): string => {
 const IMPORT = /^import \{ ([^}]*) \} from '([^']*)';\n/gm;
 const PAUSE = 'setTimeout as sleep';
 
-/** The line of docs/sdk.md by which each program has its client. */
-const made = (): string =>
-  /^const sealpost = createClient\(.*$/m.exec(readFileSync(join(root, 'docs/sdk.md'), 'utf8'))?.[0] ?? '';
+const MADE = /^const sealpost = createClient\(.*$/m;
+
+/** The line of docs/sdk.md by which a program has its client, if no form of its page makes one. */
+const made = (forms: readonly string[]): string =>
+  forms.some((form) => MADE.test(form))
+    ? ''
+    : (MADE.exec(readFileSync(join(root, 'docs/sdk.md'), 'utf8'))?.[0] ?? '');
 
 /** The blocks of a page as one program. */
 export const programOf = (blocks: readonly Shown[]): string => {
@@ -105,7 +109,7 @@ export const programOf = (blocks: readonly Shown[]): string => {
     );
     return [
       `await pageShell.begin(${JSON.stringify(sets)});`,
-      client.replaceAll(IMPORT, '').trim(),
+      client.replaceAll(IMPORT, '').replaceAll("'http://127.0.0.1:3000'", "process.env['API_URL']!").trim(),
       `await pageShell.end(${index}, { ${read.map((name) => `'${name}': ${nameInProgram(name)}`).join(', ')} });`,
     ].join('\n');
   });
@@ -117,7 +121,7 @@ export const programOf = (blocks: readonly Shown[]): string => {
     '  end(block: number, handed: object): Promise<void>; sleep(ms: number): Promise<void>; close(): Promise<void>;',
     '};',
     ...(needsPause ? ['const sleep = pageShell.sleep;'] : []),
-    made(),
+    made(forms),
     ...parts,
     'await pageShell.close();',
     'export {};',

@@ -38,7 +38,7 @@ export const guideRoutes = (app: App, folder = builtFolder): void => {
     const guide = await built();
     if (guide === undefined)
       return reply
-        .code(503)
+        .code(path === '' ? 200 : 404)
         .header('content-type', 'text/html; charset=utf-8')
         .header('content-security-policy', contentPolicy())
         .header('cache-control', 'no-store')
@@ -71,6 +71,7 @@ export const guideRoutes = (app: App, folder = builtFolder): void => {
   };
 
   app.get(PATH, { config, schema }, (_request, reply) => reply.redirect(`${own}/`, 308));
+  app.get('/llms.txt', { config, schema }, (request, reply) => send(request, reply, 'llms.txt'));
   app.get(`${PATH}/*`, { config, schema }, (request, reply) =>
     send(request, reply, (request.params as Readonly<{ '*'?: string }>)['*'] ?? ''),
   );
