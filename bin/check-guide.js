@@ -14,7 +14,7 @@ const LOADED = { img: 'src', script: 'src', link: 'href', source: 'src', iframe:
 /** Addresses of the service beside the guide. */
 const OF_SERVICE = ['/docs', '/app', '/openapi.json'];
 
-/** What somebody looks for, and the section that answers it. */
+/** Queries, each with the section that answers it. */
 const QUERIES = {
   'rotate DKIM': 'domains/#rotate-dkim-keys',
   bounce: 'bounces/',
@@ -112,7 +112,9 @@ export const checkSearch = async (folder, base) => {
     for (const [query, answer] of Object.entries(QUERIES)) {
       const found = (await findSections(pagefind, query)).map(({ url }) => url.replace(/#_top$/, ''));
       if (!found.slice(0, SHOWN_FIRST).includes(`${base}/${answer}`))
-        faults.push(`the search for "${query}" does not show ${answer} first, but ${found.slice(0, SHOWN_FIRST).join(', ')}`);
+        faults.push(
+          `the search for "${query}" does not show ${answer} first, but ${found.slice(0, SHOWN_FIRST).join(', ')}`,
+        );
     }
     return faults;
   } finally {

@@ -196,7 +196,8 @@ void t.test('every endpoint stands in the page of the API with its permission', 
       if (!documented.has(endpoint)) documented.set(endpoint, permission);
     }
   }
-  const pages = /^(?:HEAD,)?GET (?:\/|\/mailbox\/app\..*|\/mailbox\/messages\/:id\/html|\/t\/[oc]\/:token|\/docs.*|\/llms\.txt)$/;
+  const pages =
+    /^(?:HEAD,)?GET (?:\/|\/mailbox\/app\..*|\/mailbox\/messages\/:id\/html|\/t\/[oc]\/:token|\/docs.*|\/llms\.txt)$/;
   for (const { method, path, access } of routesOf(app)) {
     const endpoint = `${method} ${path}`;
     if (pages.test(endpoint)) continue;

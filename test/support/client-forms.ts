@@ -87,9 +87,7 @@ const MADE = /^const sealpost = createClient\(.*$/m;
 
 /** The line of docs/sdk.md by which a program has its client, if no form of its page makes one. */
 const made = (forms: readonly string[]): string =>
-  forms.some((form) => MADE.test(form))
-    ? ''
-    : (MADE.exec(readFileSync(join(root, 'docs/sdk.md'), 'utf8'))?.[0] ?? '');
+  forms.some((form) => MADE.test(form)) ? '' : (MADE.exec(readFileSync(join(root, 'docs/sdk.md'), 'utf8'))?.[0] ?? '');
 
 /** The blocks of a page as one program. */
 export const programOf = (blocks: readonly Shown[]): string => {

@@ -6,7 +6,9 @@ import { groupsOfPages } from '../sidebar.js';
 const line = (id, { title, description }) => `- [${title}](${base}/${id}.md): ${description}`;
 
 const sections = () => [
-  ...groupsOfPages.map(({ label, names }) => `## ${label}\n\n${names.map((name) => line(name, pageOf(name))).join('\n')}`),
+  ...groupsOfPages.map(
+    ({ label, names }) => `## ${label}\n\n${names.map((name) => line(name, pageOf(name))).join('\n')}`,
+  ),
   `## API reference\n\n${[
     ...pagesOfReference().map((page) => line(page.id, page)),
     line('api-errors', pageOf('api-errors')),
