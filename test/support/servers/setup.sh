@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the servers that the tests run against into one folder: NATS and Redis, and for the MongoDB protocol PostgreSQL with DocumentDB
-# and FerretDB in front. Debian as root; packages come from the machine's own mirror. What is there already stays.
+# and FerretDB in front; and what renders and checks the Helm chart. Debian as root; packages come from the machine's own mirror. What is there already stays.
 #   setup.sh DIR
 set -euo pipefail
 dir=$(realpath -m "${1:?usage: setup.sh DIR}")
@@ -46,10 +46,10 @@ if [ ! -x "$dir/nats/usr/sbin/nats-server" ]; then
 fi
 say "$("$dir/nats/usr/sbin/nats-server" --version)"
 
-# FerretDB: compiled here, by the machine's Go or by the newest packaged one.
-build_ferretdb() {
-  [ ! -x "$dir/ferretdb" ] || return 0
-  local go=go name
+# The machine's Go, or the newest packaged one.
+go=go
+find_go() {
+  local name
   if ! command -v go >/dev/null; then
     list_newest
     options=("${newest[@]}")
@@ -61,8 +61,19 @@ build_ferretdb() {
       [ ! -e "$dir/go/usr/share/${name%-go}/$link" ] || { rm -rf "${go%/bin/go}/$link"; ln -s "$dir/go/usr/share/${name%-go}/$link" "${go%/bin/go}/$link"; }
     done
   fi
+}
+
+build_ferretdb() {
+  [ ! -x "$dir/ferretdb" ] || return 0
   (cd "$here/ferretdb" && CGO_ENABLED=0 GOTOOLCHAIN=local "$go" build -mod=readonly -o "$dir/ferretdb.part" .)
   mv "$dir/ferretdb.part" "$dir/ferretdb"
+}
+
+build_chart_programs() {
+  [ ! -x "$dir/chart/kubeconform" ] || return 0
+  (cd "$here/chart" && export CGO_ENABLED=0 GOTOOLCHAIN=local && "$go" build -mod=readonly -o "$dir/chart/chart" . &&
+    "$go" build -mod=readonly -o "$dir/chart/kubeconform.part" github.com/yannh/kubeconform/cmd/kubeconform)
+  mv "$dir/chart/kubeconform.part" "$dir/chart/kubeconform"
 }
 
 # PostgreSQL with DocumentDB: a root of its own, for its libraries are newer than this machine's.
@@ -88,7 +99,10 @@ make_root() {
 
 make_root &
 root=$!
+[ -x "$dir/ferretdb" ] && [ -x "$dir/chart/kubeconform" ] || find_go
 build_ferretdb
 say 'FerretDB is built'
+build_chart_programs
+say 'the programs for the chart are built'
 wait "$root"
 say "$(chroot "$dir/sid" /usr/lib/postgresql/18/bin/postgres --version), DocumentDB $(chroot "$dir/sid" dpkg-query -W -f '${Version}' postgresql-18-documentdb)"
