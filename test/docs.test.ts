@@ -100,16 +100,24 @@ void t.test('every command that the page of promises names exists', async (t) =>
 });
 
 void t.test('the page of dependencies names each package of package.json once, and no other', async (t) => {
-  const [service, dashboard] = ['package.json', 'dashboard/package.json'].map(
+  const [service, dashboard, client] = ['package.json', 'dashboard/package.json', 'packages/sdk/package.json'].map(
     (file) => JSON.parse(read(file)) as Readonly<Record<string, Readonly<Record<string, string>>>>,
   );
   const named = rowsOf(read('docs/dependencies.md')).flatMap(([names = '']) =>
     names === 'package' ? [] : names.split(', '),
   );
   t.notOk('dependencies' in dashboard!, 'the dashboard adds no package that runs');
-  const used = [service!['dependencies']!, service!['devDependencies']!, dashboard!['devDependencies']!]
-    .flatMap((packages) => Object.keys(packages))
-    .filter((name) => !name.startsWith('@types/'));
+  t.notOk('dependencies' in client!, 'the client has no dependency');
+  const used = [
+    ...new Set(
+      [
+        service!['dependencies']!,
+        service!['devDependencies']!,
+        dashboard!['devDependencies']!,
+        client!['devDependencies']!,
+      ].flatMap((packages) => Object.keys(packages)),
+    ),
+  ].filter((name) => !name.startsWith('@types/'));
   // A family of packages is named by its beginning: `@tiptap/*`.
   const families = named.filter((name) => name.endsWith('/*')).map((name) => name.slice(0, -1));
   const familyOf = (name: string): string | undefined => families.find((family) => name.startsWith(family));

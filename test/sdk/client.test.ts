@@ -1,5 +1,8 @@
 /** The client of programs: every operation as the API describes it, faults and further attempts, and the running service. */
+import { cpSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createTransport } from 'nodemailer';
 import t from 'tap';
 import { createClient, SealpostError, verify, type ClientOptions } from '../../packages/sdk/src/index.js';
@@ -8,6 +11,7 @@ import { assertDefined } from '../../src/domain/core/ids.js';
 import { openApiDocument } from '../../src/http/index.js';
 import { startTestApp } from '../support/app.js';
 import { callAll } from '../support/client-calls.js';
+import { temporaryDirectory } from '../support/data-directory.js';
 
 type Seen = Readonly<{ method: string; url: URL; headers: Headers; body: unknown; signal: AbortSignal | null }>;
 
@@ -185,7 +189,14 @@ void t.test('calls', async (t) => {
   });
 
   await t.test('with React need its renderer', async (t) => {
-    const { client } = clientOf([() => Response.json({})]);
+    // The packages of this repository, among them the renderer, cannot be found from there.
+    const place = temporaryDirectory(t);
+    cpSync(fileURLToPath(new URL('../../packages/sdk/src', import.meta.url)), place, { recursive: true });
+    writeFileSync(join(place, 'package.json'), '{"type":"module"}');
+    const there = (await import(pathToFileURL(join(place, 'index.js')).href)) as Readonly<{
+      createClient: typeof createClient;
+    }>;
+    const client = there.createClient({ url: 'https://mail.example.com', key: KEY });
     await t.rejects(client.send({ to: [], content: { subject: 'Hi', react: {} } }), {
       code: 'NO_RENDERER',
       message: /npm install @react-email\/render/,

@@ -76,7 +76,7 @@ export const onlyInAll: readonly Left[] = [
     ],
   },
   {
-    why: "other people's programs: browsers, spreadsheets, a relay, parsers, receivers in other languages, other versions of Node",
+    why: "other people's programs: browsers, spreadsheets, a relay, parsers, receivers in other languages, other runtimes",
     files: [
       'adapters/render/excel/libreoffice',
       'adapters/render/excel/looks',
@@ -97,6 +97,7 @@ export const onlyInAll: readonly Left[] = [
       'e2e/vps',
       'e2e/webhook-receivers',
       'release/package',
+      'sdk/runtimes',
     ],
   },
   { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },

