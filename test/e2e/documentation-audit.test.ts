@@ -1,9 +1,6 @@
-/**
- * The pages of the audit log and of approvals are run against a start of their own: of one address few sign in within a
- * minute, and other pages do, too.
- */
+/** Runs the examples of the pages on which a person signs in against a fresh start, in order, as one reader. */
 import t from 'tap';
-import { followPages, lackingPrograms, runPage, shownOf } from '../support/documented-pages.js';
+import { followPages, lackingPrograms, pagesOfPeople, runPage, shownOf } from '../support/documented-pages.js';
 
 t.setTimeout(900_000);
 
@@ -13,8 +10,7 @@ await t.test(
   { skip: lacking.length > 0 && `${lacking.join(', ')} is missing` },
   async (t) => {
     const { server, reader } = await followPages(t, { isFounded: true });
-    await t.test('docs/audit.md', (t) => runPage(t, shownOf('docs/audit.md'), reader));
-    await t.test('docs/approvals.md', (t) => runPage(t, shownOf('docs/approvals.md'), reader));
+    for (const page of pagesOfPeople) await t.test(page, (t) => runPage(t, shownOf(page), reader));
     t.match(await server.end('SIGTERM'), { code: 0 });
   },
 );

@@ -14,6 +14,7 @@ import { temporaryDirectory } from '../support/data-directory.js';
 import {
   isRefusal,
   lackingPrograms,
+  pagesOfPeople,
   readerDirectory,
   registerAda,
   relayPages,
@@ -64,7 +65,7 @@ const readers: readonly Readonly<{ parts: readonly Part[]; settings?: Settings }
   },
   { parts: topics.map(part) },
   { parts: [part('docs/users.md')] },
-  { parts: [part('docs/audit.md')] },
+  { parts: pagesOfPeople.map(part) },
   { parts: relayPages.map(part), settings: relaySettings() },
 ];
 
