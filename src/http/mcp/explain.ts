@@ -107,10 +107,8 @@ export const ruleWords: Readonly<Record<string, Words>> = {
   'attachment-damaged': { means: 'A stored attachment is damaged.', todo: 'Send the mail again with its attachment.' },
 };
 
-/** Meaning of `failureReason` of a record. */
+/** Meaning of each `failureReason` of a record that says more than the answers of hosts do. */
 const reasonWords: Readonly<Record<string, Words>> = {
-  bounced: { means: 'A receiving host refused it for good.', todo: 'Look at the recipients below.' },
-  refused: { means: 'A receiving host refused it.', todo: 'Look at the recipients below.' },
   blocked: { means: 'A receiving host refuses mail of this sender, or with this content.', todo: SENDER },
   'attempts-spent': {
     means: 'Every attempt was put off by the host, and none is left.',
@@ -121,10 +119,6 @@ const reasonWords: Readonly<Record<string, Words>> = {
     todo: 'Correct the template or the values (check_template, preview_template), and send again.',
   },
   'content-lost': { means: 'The stored content of the mail is gone.', todo: 'Send it again.' },
-  suppressed: {
-    means: 'Every recipient is on the suppression list of the team.',
-    todo: 'check_suppression says why. Remove an address only if its owner wants the mails.',
-  },
   ...(ruleWords['attachment-damaged'] === undefined ? {} : { 'attachment-damaged': ruleWords['attachment-damaged'] }),
 };
 
@@ -209,9 +203,36 @@ const summaryOf = (email: EmailRecord): string => {
   else if (isSimulated(email))
     sentences.unshift('Its recipients are addresses of the simulator, so no host was asked.');
   const reason = email.failureReason === null ? undefined : reasonWords[email.failureReason];
-  if (reason !== undefined) sentences.push(reason.means, reason.todo);
+  const causes = causesInWords(email.recipients);
+  if (reason !== undefined) sentences.push(reason.means);
+  sentences.push(...causes.map(({ sentence }) => sentence));
+  const todo = reason?.todo ?? causes[0]?.todo;
+  if (todo !== undefined) sentences.push(todo);
   if (email.archived) sentences.push('It is archived: addresses, subject and answers of hosts are destroyed.');
   return sentences.join(' ');
+};
+
+/** Most causes that a summary names. */
+const CAUSES_MAX = 3;
+
+/** The causes for which recipients did not get the mail, the most frequent first: answers of hosts, or suppression. */
+const causesInWords = (recipients: readonly Recipient[]): readonly Readonly<{ sentence: string; todo: string }>[] => {
+  const found = new Map<string, Readonly<{ count: number; todo: string }>>();
+  for (const recipient of recipients) {
+    const words = recipient.status === 'suppressed' ? statusWords.suppressed : wordsOfAnswer(recipient);
+    if (words === undefined) continue;
+    const codes = [recipient.replyCode, enhancedCodeOf(recipient)].filter((code) => code !== null).join(' ');
+    const said = codes === '' ? '' : `The host answered ${codes} (its words: \`answerOfHost\`). `;
+    const sentence = `${said}${words.means}`;
+    found.set(sentence, { count: (found.get(sentence)?.count ?? 0) + 1, todo: words.todo });
+  }
+  return [...found]
+    .toSorted(([, a], [, b]) => b.count - a.count)
+    .slice(0, CAUSES_MAX)
+    .map(([sentence, { count, todo }]) => ({
+      sentence: recipients.length === 1 ? sentence : `${count} of ${recipients.length} recipients: ${sentence}`,
+      todo,
+    }));
 };
 
 const stateInWords = (email: EmailRecord): string => {
@@ -246,11 +267,19 @@ const stateInWords = (email: EmailRecord): string => {
 /** A code of RFC 3463. */
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3}$/;
 
+const enhancedCodeOf = ({ enhancedCode }: Recipient): string | null =>
+  enhancedCode !== null && ENHANCED.test(enhancedCode) ? enhancedCode : null;
+
+/** Words for the answer because of which a recipient has not got the mail; undefined if there is none. */
+const wordsOfAnswer = ({ status, rule, bounceSubType, replyCode }: Recipient): Words | undefined =>
+  status === 'bounced' || status === 'failed' || status === 'queued'
+    ? (ruleWords[bounceSubType ?? ''] ?? ruleWords[rule ?? ''] ?? byCode(replyCode))
+    : undefined;
+
 const recipientInWords = (recipient: Recipient, place: number): Explanation['recipients'][number] => {
-  const { status, rule, bounceSubType, replyCode, enhancedCode, role } = recipient;
+  const { status, rule, bounceSubType, replyCode, role } = recipient;
   const ofStatus = statusWords[status];
-  const isRefused = status === 'bounced' || status === 'failed' || status === 'queued';
-  const ofRule = isRefused ? (ruleWords[bounceSubType ?? ''] ?? ruleWords[rule ?? ''] ?? byCode(replyCode)) : undefined;
+  const ofRule = wordsOfAnswer(recipient);
   return {
     place,
     role,
@@ -259,7 +288,7 @@ const recipientInWords = (recipient: Recipient, place: number): Explanation['rec
     todo: ofRule?.todo ?? ofStatus.todo,
     rule: ownName(bounceSubType ?? rule),
     replyCode,
-    enhancedCode: enhancedCode !== null && ENHANCED.test(enhancedCode) ? enhancedCode : null,
+    enhancedCode: enhancedCodeOf(recipient),
     foreign: foreign({ address: recipient.email, name: recipient.name, answerOfHost: recipient.reply }),
   };
 };

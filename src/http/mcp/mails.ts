@@ -133,7 +133,6 @@ const nameAndAddress = ({ email, name }: Readonly<{ email: string; name?: string
 
 const recordInWords = (email: EmailRecord) => ({
   id: email.id,
-  messageId: email.messageId,
   status: email.status,
   failureReason: ownName(email.failureReason),
   archived: email.archived,
@@ -182,6 +181,7 @@ const partsOf = (email: EmailRecord) => ({
   foreign: {
     ...foreign({
       subject: email.subject,
+      messageId: email.messageId,
       templateName: email.emailTemplateName,
       from: email.from === null ? null : nameAndAddress(email.from),
       attachments: email.metadata.attachments.map(({ filename }) => filename),
@@ -314,7 +314,6 @@ const explain = tool({
   output: outputOf({
     id: Type.String(),
     status: enumOf(emailStatuses),
-    messageId: Type.String(),
     arrived: enumOf(
       ['yes', 'partly', 'no', 'not yet', 'never sent', 'unknown'],
       '`unknown`: the next host took it and nothing tells what it did then; `never sent`: a test',
@@ -343,7 +342,9 @@ const explain = tool({
     const email = await mailOf(context, id);
     const timeline = await context.call<Timeline>(TIMELINE, { params: { id }, query: { limit: EXPLAINED_MAX } });
     const { messageId, status, subject } = email;
-    return { notice: NOTICE, id, status, messageId, ...explainEmail(email, timeline), foreign: foreign({ subject }) };
+    // A program that hands over its mail by SMTP writes the Message-ID.
+    const texts = foreign({ subject, messageId });
+    return { notice: NOTICE, id, status, ...explainEmail(email, timeline), foreign: texts };
   },
 });
 

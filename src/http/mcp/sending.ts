@@ -1,37 +1,27 @@
 /** Tools that check and send an email, and those about suppressed addresses, figures and the caller. */
 import { Type, type Static } from '@sinclair/typebox';
 import type { ApprovalRecord } from '../../api/approvals.js';
-import { OverviewSchema } from '../../api/analytics.js';
-import { UsageStatsSchema, type UsageStats } from '../../api/billing.js';
+import type { OverviewSchema } from '../../api/analytics.js';
+import type { UsageStats } from '../../api/billing.js';
 import { AttachmentSchema, SendEmailRequestSchema, type SendEmailResponse } from '../../api/email.js';
 import type { SendEmailsResponse } from '../../api/several-emails.js';
 import type { SuppressionCheck, SuppressionRecord } from '../../api/recipients.js';
-import { closed, enumOf, type PageMeta } from '../../api/core/common.js';
+import { closed, enumOf, type PageMeta, RecipientSchema } from '../../api/core/common.js';
 import { type Caller, isTest } from '../../commands/core/caller.js';
 import { approvalStatuses, rejectionReasons } from '../../domain/approvals/decider.js';
 import { emailStatuses } from '../../domain/email/status.js';
 import { suppressionReasons } from '../../domain/recipients/suppression.js';
 import { foreign, ForeignSchema, NOTICE, outputOf } from './foreign.js';
 import { Cursor } from './mails.js';
-import { type Hints, inputOf, reading, tool, type Tool } from './tool.js';
+import { freeObject, type Hints, inputOf, reading, tool, type Tool } from './tool.js';
 
-const {
-  templateId,
-  content,
-  version,
-  to,
-  cc,
-  bcc,
-  replyTo,
-  subject,
-  variables,
-  locale,
-  timeZone,
-  scheduledAt,
-  tags,
-  metadata,
-} = SendEmailRequestSchema.properties;
+const { templateId, content, version, to, cc, bcc, replyTo, subject, locale, timeZone, scheduledAt, tags } =
+  SendEmailRequestSchema.properties;
 const { attachmentTemplateId, outputFormats, assetId, filename } = AttachmentSchema.properties;
+
+const variables = Type.Optional(
+  freeObject('Values for the template, which needs them; for `content` they may be absent'),
+);
 
 /**
  * The email as POST /api/emails/send takes it, without what a model has no need of. Files come from templates and the
@@ -41,6 +31,12 @@ const email = {
   templateId,
   content,
   version,
+  from: Type.Optional(
+    Type.Object(RecipientSchema.properties, {
+      ...closed,
+      description: 'Of a sender domain of the team; default: that of the template, or of the team',
+    }),
+  ),
   to,
   cc,
   bcc,
@@ -51,15 +47,12 @@ const email = {
   timeZone,
   scheduledAt,
   tags,
-  metadata,
+  metadata: Type.Optional(freeObject('Values for the records of the team; recipients do not see them')),
   attachments: Type.Optional(
-    Type.Array(
-      Type.Object(
-        { attachmentTemplateId, outputFormats, variables: AttachmentSchema.properties.variables, assetId, filename },
-        closed,
-      ),
-      { maxItems: 10, description: 'Documents of attachment templates, or files of the asset gallery' },
-    ),
+    Type.Array(Type.Object({ attachmentTemplateId, outputFormats, variables, assetId, filename }, closed), {
+      maxItems: 10,
+      description: 'Documents of attachment templates, or files of the asset gallery',
+    }),
   ),
 };
 
@@ -306,7 +299,12 @@ const figures = tool({
     'Counts and rates of a range of days (by default the last 30): accepted, sent, delivered, bounced, opened, complained; and the usage and credits of this month.',
   needs: ['GET /api/analytics/overview', 'GET /api/emails/usage/stats'],
   input: inputOf({ firstDay: day('First day'), lastDay: day('Last day') }),
-  output: outputOf({ overview: OverviewSchema, usage: UsageStatsSchema }),
+  output: outputOf({
+    overview: freeObject(
+      'As GET /api/analytics/overview answers: totals, rates in percent, and those of the days before',
+    ),
+    usage: freeObject('As GET /api/emails/usage/stats answers: emails, attachments and credits of the month'),
+  }),
   hints: reading,
   run: async ({ firstDay, lastDay }, { call }) => ({
     overview: await call<Static<typeof OverviewSchema>>('GET /api/analytics/overview', {

@@ -10,7 +10,7 @@ import type { UnsavedTemplatePreview } from '../../api/templates/unsaved.js';
 import { enumOf, type PageMeta } from '../../api/core/common.js';
 import { foreign, ForeignSchema, NOTICE, outputOf } from './foreign.js';
 import { Cursor } from './mails.js';
-import { inputOf, reading, TemplateReference, tool, type Tool } from './tool.js';
+import { freeObject, inputOf, reading, TemplateReference, tool, type Tool } from './tool.js';
 
 const ROWS_MAX = 50;
 const ROWS_DEFAULT = 20;
@@ -135,11 +135,7 @@ const FINDINGS_MAX = 50;
 const findingsOf = (found: readonly Readonly<{ field: string; message: string }>[]) =>
   found.slice(0, FINDINGS_MAX).map(({ field, message }) => ({ foreign: foreign({ field, message }) }));
 
-const values = Type.Optional(
-  Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Values for the template; its defaults stand in for others',
-  }),
-);
+const values = Type.Optional(freeObject('Values for the template; its defaults stand in for others'));
 
 const textChars = Type.Optional(
   Type.Integer({
@@ -196,10 +192,9 @@ const previewTemplate = tool({
   },
 });
 
-const Written = Type.Record(Type.String(), Type.Unknown(), {
-  description:
-    'The template as POST /api/templates takes it: `name`, `subject`, `schema` with `sections`, and optionally `slug`, `variables`, `description`, `locale`, `translations`',
-});
+const Written = freeObject(
+  'The template as POST /api/templates takes it: `name`, `subject`, `schema` with `sections`, and optionally `slug`, `variables`, `description`, `locale`, `translations`',
+);
 
 const checkTemplate = tool({
   name: 'check_template',

@@ -77,6 +77,10 @@ export const tool = <Input extends TObject, Output extends TObject>(
     }>,
 ): Tool => made;
 
+/** An object of fields with any name. Not a record of TypeBox, which is a pattern that some clients refuse. */
+export const freeObject = (description: string) =>
+  Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true, description });
+
 /** The input of a tool; unknown fields are refused. */
 export const inputOf = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
 
