@@ -1,12 +1,14 @@
 // The licences of all that the package of a release holds: packages that run in the service, packages in the build of the dashboard, fonts.
-// Prints one line for each and fails if a licence is not among those that are allowed; `--write` makes build/THIRD-PARTY-LICENSES.txt.
+// Prints one line for each and fails if a licence is not among those that are allowed; `--write` makes build/THIRD-PARTY-LICENSES.txt;
+// `--lock=FILE` reads another lockfile than that of the repository.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (file) => readFileSync(join(root, file), 'utf8');
-const { packages } = JSON.parse(read('package-lock.json'));
+const lock = process.argv.find((argument) => argument.startsWith('--lock='))?.slice('--lock='.length);
+const { packages } = JSON.parse(lock === undefined ? read('package-lock.json') : readFileSync(lock, 'utf8'));
 
 /** Licences that ask for a notice at most, and one that asks for its own files to stay open, which we do not change. */
 const ALLOWED = [
