@@ -208,9 +208,14 @@ const serverFor = (deps: Deps, sdk: Sdk, { request, access, only }: Served): Mcp
   );
   for (const tool of tools) {
     if (only !== undefined && only !== tool.name) continue;
-    const isShown = tool.isFor?.(context.caller) !== false && tool.needs.every(context.mayCall);
-    if (!isShown) continue;
+    if (tool.isFor?.(context.caller) === false) continue;
     const { name, title, description, input, output, hints } = tool;
+    const lacking = tool.needs.filter((endpoint) => !context.mayCall(endpoint));
+    if (lacking.length > 0) {
+      // Not in the list, but a call of it is told why.
+      if (only !== undefined) server.registerTool(name, { title }, () => failed(refusalOfTool(name, lacking, access)));
+      continue;
+    }
     server.registerTool(
       name,
       {
@@ -225,6 +230,11 @@ const serverFor = (deps: Deps, sdk: Sdk, { request, access, only }: Served): Mcp
   }
   registerPrompts(server, sdk);
   return server;
+};
+
+const refusalOfTool = (name: string, lacking: readonly Endpoint[], access: ReadonlyMap<string, Access>): string => {
+  const needed = [...new Set(lacking.map((endpoint) => access.get(endpoint)))].join(' and ');
+  return `This credential may not use ${name}: it lacks the permission ${needed}. A person can give one that has it.`;
 };
 
 const registerPrompts = (server: McpServer, sdk: Sdk): void => {
