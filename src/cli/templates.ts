@@ -20,7 +20,7 @@ import {
   ImportBlockRequestSchema,
   ImportTemplateRequestSchema,
 } from '../api/templates/templates.js';
-import type { TemplateKind } from '../api/templates/json-schema.js';
+import { kindOfTemplate } from '../domain/templates/authored.js';
 import { print, printFault } from './core/output.js';
 import type { FieldError } from '../domain/core/errors.js';
 import { withTeam } from './core/engine.js';
@@ -135,7 +135,7 @@ export const importTemplate = (file: string): Promise<void> =>
 
 const imported = (engine: CommandNeeds, caller: Caller, given: unknown, file: string) => {
   const request = withoutPublish(given);
-  switch (kindOf(given)) {
+  switch (kindOfTemplate(given)) {
     case 'email':
       return emailTemplates.import(engine, caller, checked(ImportTemplateRequestSchema, request, file));
     case 'attachment':
@@ -158,21 +158,6 @@ const read = (file: string): unknown => {
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * A template says what it is by `type`; without one it shows it by its schema: an attachment template has pages, a
- * block has components or a slot.
- */
-const kindOf = (template: unknown): TemplateKind => {
-  if (!isObject(template)) return 'email';
-  const { type, schema } = template;
-  if (type === 'attachment' || type === 'block') return type;
-  if (type !== undefined || !isObject(schema)) return 'email';
-  if ('pages' in schema || 'outputFormats' in schema) return 'attachment';
-  const { sections } = schema;
-  const hasSlot = Array.isArray(sections) && sections.some((one) => isObject(one) && one['type'] === 'slot');
-  return 'components' in schema || hasSlot ? 'block' : 'email';
-};
 
 /** Every import publishes, so that a file for a POST may say it or not. */
 const withoutPublish = (template: unknown): unknown => {

@@ -98,3 +98,21 @@ export const bodyOfChange = (kind: Kind, content: Content, before: Content): Con
   }
   return Object.keys(body).length === 0 ? undefined : body;
 };
+
+const isObject = (value: unknown): value is Content =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * A template says what it is by `type`; without one it shows it by its schema: an attachment template has pages, a
+ * block has components or a slot.
+ */
+export const kindOfTemplate = (template: unknown): Kind => {
+  if (!isObject(template)) return 'email';
+  const { type, schema } = template;
+  if (type === 'attachment' || type === 'block') return type;
+  if (type !== undefined || !isObject(schema)) return 'email';
+  if ('pages' in schema || 'outputFormats' in schema) return 'attachment';
+  const { sections } = schema;
+  const hasSlot = Array.isArray(sections) && sections.some((one) => isObject(one) && one['type'] === 'slot');
+  return 'components' in schema || hasSlot ? 'block' : 'email';
+};

@@ -1,7 +1,8 @@
 /** The settings: the only reader of the environment. One schema with defaults, and the checks between settings. */
 import { isIP } from 'node:net';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import {
   ConfigError,
@@ -226,6 +227,31 @@ export const loadEnvFile = (): void => {
   if (line !== undefined)
     throw new ConfigError(`${file}, line ${line}, is no setting: write NAME=value, or # before a comment.`);
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+};
+
+export type RemoteSettings = Readonly<{
+  url: string | undefined;
+  key: string | undefined;
+  /** The profiles that `sealpost login` writes. */
+  profilesFile: string;
+  hasColor: boolean;
+}>;
+
+/** The settings of commands that call a service elsewhere. Throws ConfigError. */
+export const readRemoteSettings = (given: Environment = process.env): RemoteSettings => {
+  const { SEALPOST_API_URL: url = '', SEALPOST_API_KEY: key = '' } = withSecretsOfFiles({
+    SEALPOST_API_URL: given['SEALPOST_API_URL'],
+    SEALPOST_API_KEY: given['SEALPOST_API_KEY'],
+    SEALPOST_API_KEY_FILE: given['SEALPOST_API_KEY_FILE'],
+  });
+  const chosen = given['XDG_CONFIG_HOME'] ?? '';
+  const settingsOfUser = isAbsolute(chosen) ? chosen : join(given['HOME'] ?? homedir(), '.config');
+  return {
+    url: url.trim() || undefined,
+    key: key.trim() || undefined,
+    profilesFile: join(settingsOfUser, 'sealpost', 'profiles.json'),
+    hasColor: (given['NO_COLOR'] ?? '') === '',
+  };
 };
 
 const keyNames = [

@@ -390,6 +390,16 @@ const named = {
       isSecret: true,
     }),
   }),
+
+  ...inGroup('Commands from afar', {
+    SEALPOST_API_URL: text(
+      'The service that commands from afar call (docs/command-line-remote.md). Default: that of the profile of `sealpost login`.',
+      { example: 'https://mail.example.com' },
+    ),
+    SEALPOST_API_KEY: text('The API key with which commands from afar call it. Default: that of the profile.', {
+      isSecret: true,
+    }),
+  }),
 };
 
 /** `recipientsMax` is set by `SEALPOST_LIMIT_RECIPIENTS_MAX`. */

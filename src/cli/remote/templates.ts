@@ -1,0 +1,605 @@
+/** `sealpost templates …`: templates of a service elsewhere, and their files in git. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { SealpostError, type Client } from '../../../packages/sdk/src/index.js';
+import { bodyOfChange, contentOf, kinds, wholeOf, type Content, type Kind } from '../../domain/templates/authored.js';
+import { differencesOf, type Difference } from '../../domain/templates/difference.js';
+import { referencesIn } from '../../domain/rendering/blocks.js';
+import { print, printFault } from '../core/output.js';
+import { connect } from './connection.js';
+import {
+  alignedTo,
+  fingerprintOf,
+  folders,
+  isSameContent,
+  isWanted,
+  nameOf,
+  openMemory,
+  readFolder,
+  readJsonFile,
+  readTemplateFile,
+  writeSchemas,
+  writeTemplateFile,
+  type Memory,
+  type TemplateFile,
+} from './files.js';
+import {
+  chosenOf,
+  CliFault,
+  paintOf,
+  printJson,
+  safe,
+  shortened,
+  tableOf,
+  type Paint,
+  type RemoteOptions,
+} from './output.js';
+
+type Stored = Content &
+  Readonly<{
+    id: string;
+    slug: string;
+    name: string;
+    status: 'draft' | 'published';
+    version: number;
+    publishedVersion: number | null;
+    revision: number;
+    warnings?: readonly Readonly<{ field: string; message: string }>[];
+  }>;
+
+type Item = Readonly<{
+  id: string;
+  slug: string;
+  name: string;
+  status: 'draft' | 'published';
+  publishedVersion: number | null;
+}>;
+
+/** The operations of one kind. */
+type Group = Readonly<{
+  list: () => AsyncIterable<Item>;
+  get: (id: string) => Promise<Stored>;
+  create: (body: Content) => Promise<Stored>;
+  update: (id: string, body: Content, revision: number) => Promise<Stored>;
+  publish: (id: string, revision: number) => Promise<Stored>;
+}>;
+
+const PAGE = { limit: 100 };
+
+const groupOf = (client: Client, kind: Kind, isForced = false): Group => {
+  switch (kind) {
+    case 'email': {
+      const { templates } = client;
+      return {
+        list: () => templates.list(PAGE),
+        get: (id) => templates.get(id) as Promise<Stored>,
+        create: (body) => templates.create(body as never) as Promise<Stored>,
+        update: (id, body, ifMatch) => templates.update(id, body as never, { ifMatch }) as Promise<Stored>,
+        publish: (id, ifMatch) => templates.publish(id, { ifMatch }) as Promise<Stored>,
+      };
+    }
+    case 'attachment': {
+      const { attachmentTemplates } = client;
+      return {
+        list: () => attachmentTemplates.list(PAGE),
+        get: (id) => attachmentTemplates.get(id) as Promise<Stored>,
+        create: (body) => attachmentTemplates.create(body as never) as Promise<Stored>,
+        update: (id, body, ifMatch) => attachmentTemplates.update(id, body as never, { ifMatch }) as Promise<Stored>,
+        publish: (id, ifMatch) => attachmentTemplates.publish(id, { ifMatch }) as Promise<Stored>,
+      };
+    }
+    case 'block': {
+      const { blocks } = client;
+      return {
+        list: () => blocks.list(PAGE),
+        get: (id) => blocks.get(id) as Promise<Stored>,
+        create: (body) => blocks.create(body as never) as Promise<Stored>,
+        update: (id, body, ifMatch) => blocks.update(id, body as never, { ifMatch }) as Promise<Stored>,
+        publish: (id, ifMatch) => blocks.publish(id, isForced ? { force: true } : {}, { ifMatch }) as Promise<Stored>,
+      };
+    }
+  }
+};
+
+const SAME_TIME = 6;
+
+/** Does the work for each item, a few at a time, and keeps their order. */
+const forEach = async <Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> => {
+  const results: Result[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(SAME_TIME, items.length) }, lane));
+  return results;
+};
+
+type Listed = Readonly<{ kind: Kind; item: Item }>;
+
+const listedOn = async (client: Client, only?: readonly string[]): Promise<readonly Listed[]> => {
+  const lists = await Promise.all(
+    kinds.map(async (kind) => {
+      const found: Listed[] = [];
+      for await (const item of groupOf(client, kind).list())
+        if (isWanted(only, kind, item.slug)) found.push({ kind, item });
+      return found.sort((one, other) => (one.item.slug < other.item.slug ? -1 : 1));
+    }),
+  );
+  return lists.flat();
+};
+
+const assertFound = (only: readonly string[] | undefined, found: readonly Readonly<{ kind: Kind; slug: string }>[]) => {
+  for (const one of only ?? [])
+    if (!found.some(({ kind, slug }) => isWanted([one], kind, slug)))
+      throw new CliFault('NOT_FOUND', `--only ${one}: there is no such template, neither in the files nor there`);
+};
+
+const stateOf = ({ status, publishedVersion }: Item): string =>
+  status === 'published' ? 'published' : publishedVersion === null ? 'draft' : 'changed';
+
+export const listTemplates = async (options: RemoteOptions): Promise<void> => {
+  const { client } = connect(options);
+  const found = await listedOn(client);
+  if (options.json === true)
+    return printJson(found.map(({ kind, item }) => ({ kind, state: stateOf(item), ...item })));
+  const rows = found.map(({ kind, item }) => [
+    kind,
+    safe(item.slug),
+    stateOf(item),
+    item.publishedVersion === null ? '' : `v${item.publishedVersion}`,
+    shortened(safe(item.name), 60),
+  ]);
+  for (const line of tableOf([['KIND', 'SLUG', 'STATE', 'LIVE', 'NAME'], ...rows])) print(line);
+};
+
+export type FolderOptions = RemoteOptions & Readonly<{ only?: readonly string[]; force?: boolean }>;
+
+/** Writes the templates of the service into files. A file that was edited here and there is not replaced. */
+export const pull = async (directory: string, options: FolderOptions): Promise<void> => {
+  const { client, url } = connect(options);
+  const [listed, files] = [await listedOn(client, options.only), readFolder(directory, options.only)];
+  assertFound(options.only, [...listed.map(({ kind, item }) => ({ kind, slug: item.slug })), ...files]);
+  const memory = openMemory(directory, url);
+  const results = await forEach(listed, async ({ kind, item }) => {
+    const stored = await groupOf(client, kind).get(item.id);
+    const name = nameOf(kind, stored.slug);
+    const file = files.find((one) => one.name === name);
+    const content = contentOf(kind, stored);
+    const mark = fingerprintOf(kind, stored);
+    if (file !== undefined && isSameContent(kind, content, file.content)) {
+      memory.note(name, mark);
+      return { name, kind, state: 'unchanged' as const };
+    }
+    // The file is as it was pulled or pushed last: nobody edited it here.
+    const isUnedited = file !== undefined && memory.known(name) === fingerprintOf(kind, alignedTo(content, file.content));
+    if (file !== undefined && !isUnedited && options.force !== true)
+      return { name, kind, state: 'kept' as const };
+    const former = file === undefined ? undefined : readJsonFile(join(directory, name));
+    writeTemplateFile(directory, { kind, slug: stored.slug, content }, former);
+    memory.note(name, mark);
+    return { name, kind, state: file === undefined ? ('new' as const) : ('updated' as const) };
+  });
+  await writeSchemas(
+    directory,
+    results.map(({ kind }) => kind),
+  );
+  memory.save();
+  const there = new Set(results.map(({ name }) => name));
+  const onlyHere = files.filter(({ name }) => !there.has(name)).map(({ name }) => name);
+  const kept = results.filter(({ state }) => state === 'kept');
+  if (kept.length > 0) process.exitCode = 1;
+  if (options.json === true)
+    return printJson({ templates: results.map(({ name, state }) => ({ file: name, state })), onlyHere });
+  for (const { name, state } of results) if (state === 'new' || state === 'updated') print(`${state.padEnd(8)} ${name}`);
+  for (const name of onlyHere) print(`${name} is not on the service; it stays`);
+  for (const { name } of kept)
+    printFault(`${name} was edited here and differs on the service; it stays (\`templates diff\` shows how, --force replaces it)`);
+  const unchanged = results.filter(({ state }) => state === 'unchanged').length;
+  print(`${results.length - unchanged - kept.length} written, ${unchanged} unchanged`);
+};
+
+type Standing = Readonly<{ kind: Kind; slug: string; name: string }> &
+  (
+    | Readonly<{ state: 'equal'; file: TemplateFile; stored: Stored }>
+    | Readonly<{
+        state: 'different';
+        file: TemplateFile;
+        stored: Stored;
+        differences: readonly Difference[];
+        body: Content;
+        isChangedThere: boolean;
+      }>
+    | Readonly<{ state: 'new'; file: TemplateFile }>
+    | Readonly<{ state: 'only-there' }>
+  );
+
+/** Compares the files with the service: what a push would change. */
+const standingsOf = async (
+  client: Client,
+  directory: string,
+  memory: Memory,
+  only: readonly string[] | undefined,
+): Promise<readonly Standing[]> => {
+  const files = readFolder(directory, only);
+  const listed = await listedOn(client, only);
+  assertFound(only, [...files, ...listed.map(({ kind, item }) => ({ kind, slug: item.slug }))]);
+  if (files.length === 0 && only === undefined)
+    throw new CliFault('FILE_INVALID', `${directory} has no emails, attachments or blocks; \`templates pull\` writes them`);
+  const there = new Map(listed.map(({ kind, item }) => [`${kind} ${item.slug}`, item] as const));
+  const compared = await forEach(files, async (file): Promise<Standing> => {
+    const { kind, slug, name } = file;
+    const item = there.get(`${kind} ${slug}`);
+    if (item === undefined) return { kind, slug, name, state: 'new', file };
+    const stored = await groupOf(client, kind).get(item.id);
+    const content = alignedTo(stored, file.content);
+    const body = bodyOfChange(kind, content, stored);
+    if (body === undefined) return { kind, slug, name, state: 'equal', file, stored };
+    const known = memory.known(name);
+    return {
+      ...{ kind, slug, name, state: 'different', file, stored, body },
+      differences: differencesOf(wholeOf(kind, contentOf(kind, stored)), wholeOf(kind, content)),
+      isChangedThere: known !== undefined && known !== fingerprintOf(kind, stored),
+    };
+  });
+  const here = new Set(files.map(({ kind, slug }) => `${kind} ${slug}`));
+  return [
+    ...compared,
+    ...listed.flatMap(({ kind, item: { slug } }): readonly Standing[] =>
+      here.has(`${kind} ${slug}`)
+        ? []
+        : [{ kind, slug, name: `${folders[kind]}/${safe(slug)}.json`, state: 'only-there' }],
+    ),
+  ];
+};
+
+const VALUE_CHARS_MAX = 80;
+const LINES_MAX = 200;
+
+const valueOf = (value: unknown): string =>
+  shortened(safe(typeof value === 'string' ? `“${value}”` : JSON.stringify(value)), VALUE_CHARS_MAX);
+
+/** In: two texts. Out: the parts that are other, with a little of what is around them. */
+const partsOf = (before: string, after: string): readonly [string, string] => {
+  if (before.length + after.length <= VALUE_CHARS_MAX) return [before, after];
+  let start = 0;
+  while (start < before.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < Math.min(before.length, after.length) - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const from = Math.max(0, start - 15);
+  const part = (text: string): string => {
+    const until = Math.min(text.length, text.length - end + 15);
+    return `${from === 0 ? '' : '…'}${text.slice(from, until)}${until === text.length ? '' : '…'}`;
+  };
+  return [part(before), part(after)];
+};
+
+const lineOf = ({ what, where, field, before, after }: Difference, paint: Paint): string => {
+  const [was, is] =
+    typeof before === 'string' && typeof after === 'string' ? partsOf(before, after) : ([before, after] as const);
+  const values =
+    was === undefined && is === undefined
+      ? ''
+      : was === undefined
+        ? `: ${paint('green', valueOf(is))}`
+        : is === undefined
+          ? `: ${paint('red', valueOf(was))}`
+          : `: ${paint('red', valueOf(was))} → ${paint('green', valueOf(is))}`;
+  return `  ${what.padEnd(7)} ${safe(where)}${field === undefined ? '' : ` ${safe(field)}`}${values}`;
+};
+
+const printDifferences = (differences: readonly Difference[], paint: Paint): void => {
+  for (const one of differences.slice(0, LINES_MAX)) print(lineOf(one, paint));
+  if (differences.length > LINES_MAX) print(`  and ${differences.length - LINES_MAX} more`);
+};
+
+/** A standing as `--json` shows it. */
+const shown = (standing: Standing): Content => ({
+  file: standing.name,
+  kind: standing.kind,
+  slug: standing.slug,
+  state: standing.state,
+  ...(standing.state === 'different'
+    ? { changedThere: standing.isChangedThere, differences: standing.differences }
+    : {}),
+});
+
+/** Shows what a push would change. Ends with 2 where something is other. */
+export const diff = async (directory: string, options: FolderOptions): Promise<void> => {
+  const { client, url, hasColor } = connect(options);
+  const standings = await standingsOf(client, directory, openMemory(directory, url), options.only);
+  const others = standings.filter(({ state }) => state !== 'equal');
+  if (others.length > 0) process.exitCode = 2;
+  if (options.json === true) return printJson({ equal: others.length === 0, templates: standings.map(shown) });
+  printStandings(standings, paintOf(hasColor));
+  print(`${others.length} of ${standings.length} ${others.length === 1 ? 'differs' : 'differ'}`);
+};
+
+const printStandings = (standings: readonly Standing[], paint: Paint): void => {
+  for (const standing of standings)
+    switch (standing.state) {
+      case 'equal':
+        break;
+      case 'new':
+        print(`${paint('bold', standing.name)} is not on the service: a push creates it`);
+        break;
+      case 'only-there':
+        print(`${paint('bold', standing.name)} is only on the service: a push leaves it`);
+        break;
+      case 'different':
+        print(
+          `${paint('bold', standing.name)}${standing.isChangedThere ? paint('yellow', ' (changed on the service since it was last equal)') : ''}`,
+        );
+        printDifferences(standing.differences, paint);
+        break;
+    }
+};
+
+/** Blocks stand before those that include them; then documents, then mails. */
+const ordered = (standings: readonly Standing[]): readonly Standing[] => {
+  const blocks = new Map(standings.flatMap((one) => (one.kind === 'block' ? [[one.slug, one] as const] : [])));
+  const placed = new Set<Standing>();
+  const place = (standing: Standing, above: readonly string[]): void => {
+    if (placed.has(standing)) return;
+    if (standing.state !== 'only-there')
+      for (const { slug } of referencesIn(standing.file.content['schema'])) {
+        const block = blocks.get(slug);
+        // The service refuses a circle; here it must not go round.
+        if (block !== undefined && !above.includes(slug)) place(block, [...above, slug]);
+      }
+    placed.add(standing);
+  };
+  for (const kind of ['block', 'attachment', 'email'] as const)
+    for (const one of standings) if (one.kind === kind) place(one, [one.slug]);
+  return [...placed];
+};
+
+export type PushOptions = FolderOptions & Readonly<{ dryRun?: boolean; publish?: boolean }>;
+
+type Pushed = Readonly<{
+  file: string;
+  state: 'created' | 'updated' | 'published' | 'equal' | 'failed';
+  published?: number | null;
+  warnings?: Stored['warnings'];
+  error?: Readonly<{ code: string; message: string; errors?: readonly Readonly<{ field: string; message: string }>[] }>;
+}>;
+
+/** Makes the service have what the files say. Nothing is deleted, and no change that was made there is overwritten. */
+export const push = async (directory: string, options: PushOptions): Promise<void> => {
+  const { client, url, hasColor } = connect(options);
+  const { publish: isPublished = false, force: isForced = false, json: isJson = false } = options;
+  const paint = paintOf(hasColor);
+  const memory = openMemory(directory, url);
+  const standings = ordered(await standingsOf(client, directory, memory, options.only));
+  const drafts = standings.filter((one) => isPublished && one.state === 'equal' && one.stored.status !== 'published');
+  if (options.dryRun === true) {
+    if (isJson) return printJson({ dryRun: true, templates: standings.map(shown), publishes: drafts.map(({ name }) => name) });
+    printStandings(standings, paint);
+    for (const { name } of drafts) print(`${paint('bold', name)} is equal, and its draft is published`);
+    const count = standings.filter(({ state }) => state === 'new' || state === 'different').length;
+    return print(`${count === 0 ? 'nothing would be changed' : `${count} would be changed`}; this was a dry run`);
+  }
+  const changedThere = standings.filter((one) => one.state === 'different' && one.isChangedThere);
+  if (changedThere.length > 0 && !isForced) {
+    if (!isJson) printStandings(changedThere, paint);
+    throw new CliFault(
+      'CHANGED_MEANWHILE',
+      `${changedThere.map(({ name }) => name).join(', ')} changed on the service since the files were last equal to it; ` +
+        'nothing was pushed. Pull it (`templates pull --force`) and edit again, or overwrite it with --force',
+    );
+  }
+  const results: Pushed[] = [];
+  for (const standing of standings) {
+    if (standing.state === 'only-there') continue;
+    const result = await pushed(client, standing, { isPublished, isForced, memory });
+    results.push(result);
+    if (!isJson) tellPushed(result, paint);
+  }
+  memory.save();
+  const onlyThere = standings.filter(({ state }) => state === 'only-there').map(({ name }) => name);
+  const failed = results.filter(({ state }) => state === 'failed').length;
+  if (failed > 0) process.exitCode = 1;
+  if (isJson) return printJson({ templates: results, onlyThere });
+  for (const name of onlyThere) print(`${name} is only on the service; it stays`);
+  const equal = results.filter(({ state }) => state === 'equal').length;
+  print(`${results.length - equal - failed} pushed, ${equal} unchanged${failed === 0 ? '' : `, ${failed} failed`}`);
+};
+
+type PushDeps = Readonly<{ isPublished: boolean; isForced: boolean; memory: Memory }>;
+
+const pushed = async (
+  client: Client,
+  standing: Exclude<Standing, { state: 'only-there' }>,
+  { isPublished, isForced, memory }: PushDeps,
+): Promise<Pushed> => {
+  const { kind, name: file } = standing;
+  const group = groupOf(client, kind, isForced);
+  try {
+    let stored = await saved(group, standing);
+    const { warnings = [] } = stored;
+    memory.note(file, fingerprintOf(kind, stored));
+    const isReleased = isPublished && stored.status !== 'published';
+    if (isReleased) stored = await group.publish(stored.id, stored.revision);
+    const state =
+      standing.state === 'new'
+        ? 'created'
+        : standing.state === 'different'
+          ? 'updated'
+          : isReleased
+            ? 'published'
+            : 'equal';
+    return {
+      file,
+      state,
+      ...(isReleased ? { published: stored.publishedVersion } : {}),
+      ...(state === 'equal' || warnings.length === 0 ? {} : { warnings }),
+    };
+  } catch (fault) {
+    // A refused key or a service that is away would fail for all others too.
+    if (!(fault instanceof SealpostError) || ![400, 404, 409, 412, 413, 422].includes(fault.status)) throw fault;
+    const message =
+      fault.code === 'REVISION_MISMATCH' ? 'somebody changed it on the service in this moment' : fault.message;
+    const { code, errors } = fault;
+    return { file, state: 'failed', error: { code, message, ...(errors.length === 0 ? {} : { errors }) } };
+  }
+};
+
+const saved = async (group: Group, standing: Exclude<Standing, { state: 'only-there' }>): Promise<Stored> => {
+  switch (standing.state) {
+    case 'equal':
+      return standing.stored;
+    case 'new': {
+      const { $schema: _, ...content } = standing.file.content;
+      return group.create(content);
+    }
+    case 'different':
+      return group.update(standing.stored.id, standing.body, standing.stored.revision);
+  }
+};
+
+const tellPushed = ({ file, state, published, warnings = [], error }: Pushed, paint: Paint): void => {
+  if (state === 'equal') return;
+  if (error !== undefined) {
+    printFault(`${paint('red', 'failed   ')} ${file}: ${safe(error.message)} (${error.code})`);
+    for (const { field, message } of (error.errors ?? []).slice(0, LINES_MAX)) printFault(`  ${safe(`${field} ${message}`)}`);
+    return;
+  }
+  print(`${state.padEnd(9)} ${file}${published === undefined ? '' : `, live as version ${published}`}`);
+  for (const { field, message } of warnings) printFault(`  warning: ${safe(`${field} ${message}`)}`);
+};
+
+export type RenderOptions = RemoteOptions &
+  Readonly<{
+    variables?: string;
+    locale?: string;
+    format?: string;
+    out?: string;
+    open?: boolean;
+    attachment?: boolean;
+    to?: readonly string[];
+  }>;
+
+/** In: a slug, or a path. Out: the template, of the file or as its draft stands on the service. */
+const templateOf = async (client: Client, reference: string, isAttachment = false): Promise<TemplateFile> => {
+  if (/[/\\]|\.json$/.test(reference)) {
+    if (!existsSync(reference)) throw new CliFault('NOT_FOUND', `there is no file ${reference}`);
+    return readTemplateFile(reference);
+  }
+  for (const kind of isAttachment ? (['attachment'] as const) : (['email', 'attachment'] as const))
+    try {
+      const stored = await groupOf(client, kind).get(reference);
+      const { slug } = stored;
+      return { kind, slug, name: `${folders[kind]}/${slug}.json`, content: contentOf(kind, stored) };
+    } catch (fault) {
+      if (!(fault instanceof SealpostError) || fault.status !== 404) throw fault;
+    }
+  throw new CliFault('NOT_FOUND', `there is no template ${reference}; \`sealpost templates list\` lists them`);
+};
+
+const variablesOf = ({ variables, locale }: RenderOptions): Content => ({
+  ...(variables === undefined ? {} : { variables: readJsonFile(variables) }),
+  ...(locale === undefined ? {} : { locale }),
+});
+
+/** Throws TEMPLATE_INVALID where the service would not save the template. */
+const assertValid = (name: string, errors: readonly Readonly<{ field: string; message: string }>[]): void => {
+  if (errors.length === 0) return;
+  const faults = errors.slice(0, 20).map(({ field, message }) => safe(`${field} ${message}`));
+  throw new CliFault('TEMPLATE_INVALID', `${name} has faults: ${faults.join('; ')}`);
+};
+
+type Rendered = Readonly<{ subject?: string; extension: string; bytes: Buffer; told: readonly string[] }>;
+
+const renderedEmail = async (client: Client, template: TemplateFile, options: RenderOptions) => {
+  const { subject, html, text, errors, warnings, emptyPaths } = await client.templates.check({
+    template: template.content,
+    ...variablesOf(options),
+  });
+  assertValid(template.name, errors);
+  return { subject: subject ?? '', html: html ?? '', text: text ?? '', told: toldOf(warnings, emptyPaths) };
+};
+
+const toldOf = (warnings: readonly Readonly<{ field: string; message: string }>[], emptyPaths: readonly string[]) => [
+  ...warnings.map(({ field, message }) => safe(`${field} ${message}`)),
+  ...emptyPaths.map((path) => safe(`${path} has no value`)),
+];
+
+const rendered = async (client: Client, template: TemplateFile, options: RenderOptions): Promise<Rendered> => {
+  const { format } = options;
+  switch (template.kind) {
+    case 'email': {
+      const chosen = chosenOf('--format', format ?? 'html', ['html', 'text']);
+      const { subject, told, ...parts } = await renderedEmail(client, template, options);
+      return { subject, extension: chosen === 'html' ? 'html' : 'txt', bytes: Buffer.from(parts[chosen]), told };
+    }
+    case 'attachment': {
+      const wanted =
+        format === undefined
+          ? {}
+          : { format: chosenOf('--format', format, ['pdf', 'xlsx']) === 'pdf' ? ('pdf' as const) : ('excel' as const) };
+      const made = await client.attachmentTemplates.check({
+        template: template.content,
+        ...variablesOf(options),
+        ...wanted,
+      });
+      assertValid(template.name, made.errors);
+      return {
+        extension: made.format === 'pdf' ? 'pdf' : 'xlsx',
+        bytes: Buffer.from(made.content ?? '', 'base64'),
+        told: toldOf(made.warnings, made.emptyPaths),
+      };
+    }
+    case 'block':
+      throw new CliFault('OPTION_INVALID', `${template.name} is a block: preview a template that includes it`);
+  }
+};
+
+/** Shows what a template gives, from a file too that was never pushed. */
+export const preview = async (reference: string, options: RenderOptions): Promise<void> => {
+  const { client } = connect(options);
+  const template = await templateOf(client, reference, options.attachment);
+  const { subject, extension, bytes, told } = await rendered(client, template, options);
+  for (const line of told) printFault(line);
+  const { out, open = false, json = false } = options;
+  if (out === undefined && !open) {
+    if (json)
+      return printJson({ subject, format: extension, content: bytes.toString(template.kind === 'email' ? 'utf8' : 'base64') });
+    if (template.kind !== 'email' && process.stdout.isTTY)
+      throw new CliFault('OPTION_INVALID', 'a document is no text for a terminal: give --out FILE or --open');
+    return void process.stdout.write(bytes);
+  }
+  const file = out ?? join(await mkdtemp(join(tmpdir(), 'sealpost-')), `${template.slug}.${extension}`);
+  writeFileSync(file, bytes);
+  if (open) {
+    const { openInBrowser } = await import('./oauth-login.js');
+    if (!(await openInBrowser(pathToFileURL(resolve(file)).href))) printFault('no browser opens on this machine');
+  }
+  if (json) return printJson({ subject, format: extension, file });
+  print(`${subject === undefined ? '' : `${safe(subject)}: `}${file}`);
+};
+
+/** Sends a test: of the service's draft to members of the team, of a file as a mail with its content. */
+export const sendTest = async (reference: string, options: RenderOptions): Promise<void> => {
+  const { client } = connect(options);
+  const to = (options.to ?? []).map((email) => ({ email }));
+  if (!/[/\\]|\.json$/.test(reference)) {
+    const sent = await client.templates.sendTest(reference, { ...(to.length === 0 ? {} : { to }), ...variablesOf(options) });
+    if (options.json === true) return printJson(sent);
+    return print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
+  }
+  if (to.length === 0) throw new CliFault('OPTION_INVALID', '--to is missing: a file is sent to an address');
+  const template = await templateOf(client, reference);
+  if (template.kind !== 'email') throw new CliFault('OPTION_INVALID', `${reference} is no template of emails`);
+  const { subject, html, text, told } = await renderedEmail(client, template, options);
+  for (const line of told) printFault(line);
+  const sent = await client.send({ to, content: { subject: `[Test] ${subject}`, html, text }, tags: ['template-test'] });
+  if (options.json === true) return printJson(sent);
+  print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
+};
+
+const idOfSent = (sent: object): string => ('id' in sent && typeof sent.id === 'string' ? sent.id : 'accepted');
