@@ -14,7 +14,7 @@ import type { BulkSendOptions } from './cli/bulk.js';
 import type { RetryOptions } from './cli/email.js';
 import type { AddOptions } from './cli/billing.js';
 import type { PreviewOptions, PullOptions } from './cli/templates.js';
-import type { ListenOptions } from './cli/webhooks.js';
+import { addRemoteCommands } from './cli/remote/commands.js';
 import { version } from './service/version.js';
 
 // V8 lets garbage pile up to several times what is alive before it collects. Here it collects sooner: a service that
@@ -260,18 +260,6 @@ email
   .argument('<time>', 'ISO 8601 time with a zone, in the future')
   .action(async (id: string, time: string) => (await import('./cli/email.js')).reschedule(id, time));
 
-program
-  .command('webhooks')
-  .description('what becomes of emails, as it is posted to endpoints')
-  .command('listen')
-  .description(
-    'receive webhooks on this machine, check their signatures and print them, until Ctrl-C takes the subscription away again',
-  )
-  .option('--events <list>', 'kinds of event, separated by commas (default: all)')
-  .option('--port <number>', 'port on loopback to receive on (default: a free one)')
-  .option('--json', 'print the whole body of each, a line each')
-  .action(async (options: ListenOptions) => (await import('./cli/webhooks.js')).listen(options));
-
 const parked = program
   .command('parked')
   .description('work that was set aside, where the bus is a server of its own (SEALPOST_BUS_URL)');
@@ -369,6 +357,8 @@ program
   .description('print the JSON schema of templates, for editors')
   .argument('<kind>', 'email, attachment or block')
   .action(async (kind: string) => (await import('./cli/ops/descriptions.js')).schema(kind));
+
+addRemoteCommands(program);
 
 /** After a fault, the output has this long to drain. */
 const ENDS_WITHIN_MS = 2_000;

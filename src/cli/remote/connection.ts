@@ -37,6 +37,12 @@ export const connect = (options: RemoteOptions): Connection => {
   return { client: createClient({ url, key }), url, hasColor: settings.hasColor && options.color !== false };
 };
 
+/** Whether the settings or a profile name a service. */
+export const isConnected = (): boolean => {
+  const { url, profilesFile } = readRemoteSettings();
+  return url !== undefined || readProfiles(profilesFile).current !== undefined;
+};
+
 type Target = Readonly<{ url: string; key: string | (() => Promise<string>) }>;
 
 const targetOf = (options: RemoteOptions, settings: RemoteSettings): Target => {

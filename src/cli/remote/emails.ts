@@ -9,13 +9,15 @@ import { momentOf, print, printFault } from '../core/output.js';
 import { connect } from './connection.js';
 import {
   chosenOf,
+  CliFault,
+  fitted,
   numberOf,
   paintOf,
   printJson,
   printJsonLine,
   safe,
   shortened,
-  tableOf,
+  terminalColumns,
   type Paint,
   type RemoteOptions,
 } from './output.js';
@@ -63,16 +65,39 @@ const toneOf = (status: EmailListItem['status']): Parameters<Paint>[0] => {
   }
 };
 
-const SUBJECT_CHARS_MAX = 50;
-const ADDRESS_CHARS_MAX = 40;
+const WIDTHS = { at: 16, status: 10, to: 30, id: 36 };
+/** A subject that gets fewer columns says nothing: the id then has a line of its own. */
+const SUBJECT_COLUMNS_MIN = 24;
+const NARROW_SUBJECT_COLUMNS = 18;
 
-const cellsOf = ({ id, createdAt, status, to, recipientCount, subject }: EmailListItem): readonly string[] => [
-  createdAt,
-  status,
-  `${shortened(safe(to?.email ?? '–'), ADDRESS_CHARS_MAX)}${recipientCount > 1 ? ` +${recipientCount - 1}` : ''}`,
-  shortened(safe(subject ?? '–'), SUBJECT_CHARS_MAX),
-  id,
-];
+/** Columns of the subject beside the id; undefined: the terminal has no room for both. */
+const subjectColumns = (): number | undefined => {
+  const { at, status, to, id } = WIDTHS;
+  const rest = terminalColumns() - (at + status + to + id + 4 * 2);
+  return rest < SUBJECT_COLUMNS_MIN ? undefined : rest;
+};
+
+const titleLine = (): string => {
+  const columns = subjectColumns();
+  return [
+    ...['CREATED (UTC)'.padEnd(WIDTHS.at), 'STATUS'.padEnd(WIDTHS.status), 'TO'.padEnd(WIDTHS.to)],
+    ...(columns === undefined ? ['SUBJECT, ID'] : ['SUBJECT'.padEnd(columns), 'ID']),
+  ].join('  ');
+};
+
+/** One line of a wide terminal, two of a narrow one. */
+const linesOf = ({ id, createdAt, status, to, recipientCount, subject }: EmailListItem, paint: Paint): string => {
+  const more = recipientCount > 1 ? ` +${recipientCount - 1}` : '';
+  const address = `${shortened(safe(to?.email ?? '–'), WIDTHS.to - more.length)}${more}`;
+  const columns = subjectColumns();
+  const told = [
+    createdAt.slice(0, WIDTHS.at).replace('T', ' '),
+    paint(toneOf(status), status.padEnd(WIDTHS.status)),
+    fitted(address, WIDTHS.to),
+    fitted(safe(subject ?? '–'), columns ?? NARROW_SUBJECT_COLUMNS),
+  ].join('  ');
+  return columns === undefined ? `${told.trimEnd()}\n  ${paint('dim', id)}` : `${told}  ${id}`;
+};
 
 export const listEmails = async (options: EmailsOptions): Promise<void> => {
   const { client, hasColor } = connect(options);
@@ -81,13 +106,8 @@ export const listEmails = async (options: EmailsOptions): Promise<void> => {
   if (options.json === true) return printJson(found);
   if (found.length === 0) return print('There is no such email.');
   const paint = paintOf(hasColor);
-  const [titles, ...lines] = tableOf([['CREATED', 'STATUS', 'TO', 'SUBJECT', 'ID'], ...found.map(cellsOf)]);
-  print(titles ?? '');
-  // Colours come after the columns are laid out: their codes have no width.
-  for (const [at, line] of lines.entries()) {
-    const { status } = found[at]!;
-    print(line.replace(`  ${status} `, `  ${paint(toneOf(status), status)} `));
-  }
+  print(paint('dim', titleLine()));
+  for (const email of found) print(linesOf(email, paint));
 };
 
 type Entry = EmailTimeline['data'][number];
@@ -153,8 +173,17 @@ const entryLines = (entry: Entry): readonly string[] => {
   ].map((line) => line.replace(/\S.*/, (told) => shortened(safe(told), 400)));
 };
 
-export const showEmail = async (id: string, options: RemoteOptions): Promise<void> => {
+/** In: an id, or an address. Out: the id; for an address that of the newest email to it. Throws NOT_FOUND. */
+const idOf = async (client: Client, reference: string): Promise<string> => {
+  if (!reference.includes('@')) return reference;
+  const [newest] = await client.emails.list({ recipient: reference, limit: 1 }).all(1);
+  if (newest === undefined) throw new CliFault('NOT_FOUND', `there is no email to ${reference}`);
+  return newest.id;
+};
+
+export const showEmail = async (reference: string, options: RemoteOptions): Promise<void> => {
   const { client, hasColor } = connect(options);
+  const id = await idOf(client, reference);
   const [email, timeline] = await Promise.all([client.emails.get(id), timelineOf(client, id)]);
   if (options.json === true) return printJson({ ...email, timeline });
   const paint = paintOf(hasColor);
@@ -211,7 +240,7 @@ const REMEMBERED_MAX = 5_000;
 /** Pages that one look reads at most: after a long absence the rest is left out, and that is told. */
 const PAGES_MAX = 50;
 
-/** Prints the last emails; with `--follow` new ones and new states as they come, until Ctrl-C. */
+/** Prints the last emails, then new ones and new states of the newest hundred as they come, until Ctrl-C. */
 export const tailEmails = async (options: EmailsOptions): Promise<void> => {
   const { client, hasColor } = connect(options);
   const paint = paintOf(hasColor);
@@ -219,8 +248,7 @@ export const tailEmails = async (options: EmailsOptions): Promise<void> => {
   const filters = filtersOf(options);
   const show = (email: EmailListItem): void => {
     if (options.json === true) return printJsonLine(email);
-    const [at = '', status = '', ...rest] = cellsOf(email);
-    print([at, paint(toneOf(email.status), status.padEnd(10)), ...rest].join('  '));
+    print(linesOf(email, paint));
   };
   const known = new Map<string, EmailListItem['status']>();
   const remember = ({ id, status }: EmailListItem): void => {
@@ -233,8 +261,9 @@ export const tailEmails = async (options: EmailsOptions): Promise<void> => {
   };
   const first = await client.emails.list({ ...filters, limit: PAGE }).all(Math.max(limit, PAGE));
   for (const email of first.toReversed()) remember(email);
+  if (options.json !== true) print(paint('dim', titleLine()));
   for (const email of first.slice(0, limit).reverse()) show(email);
-  if (options.follow !== true) return;
+  if (options.follow === false) return;
   await follow(async (signal) => {
     const news: EmailListItem[] = [];
     let cursor: string | undefined;

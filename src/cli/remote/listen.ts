@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Client, WebhookEventList, WebhookSubscription } from '../../../packages/sdk/src/index.js';
+import type { Client, Webhook, WebhookEventList } from '../../../packages/sdk/src/index.js';
 import { webhookKinds, type WebhookKind } from '../../domain/core/event.js';
 import { isoTime } from '../../domain/core/time.js';
 import { deliveryHeaders, formatSecret, SECRET_BYTES, signingKeysOf } from '../../domain/webhooks/delivery.js';
@@ -129,7 +129,7 @@ const openSubscription = async (client: Client, events: readonly WebhookKind[]):
   };
 };
 
-const isAbandoned = ({ url, description = '' }: WebhookSubscription, nowMs: number): boolean => {
+const isAbandoned = ({ url, description = '' }: Webhook, nowMs: number): boolean => {
   const until = Date.parse(/, until (\S+)$/.exec(description)?.[1] ?? '');
   return url === NOWHERE && description.startsWith(DESCRIPTION) && until < nowMs;
 };

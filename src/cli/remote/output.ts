@@ -65,21 +65,43 @@ export type Paint = (color: keyof typeof colors, text: string) => string;
 export const paintOf = (isWanted: boolean): Paint =>
   isWanted && process.stdout.isTTY ? (color, text) => `\u001b[${colors[color]}m${text}\u001b[0m` : (_, text) => text;
 
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** Columns that a character takes on a terminal. */
+const columnsOf = (sign: string): number => (/[\p{M}\p{Cf}]/u.test(sign) ? 0 : WIDE.test(sign) ? 2 : 1);
+
+const widthOf = (text: string): number => [...text].reduce((sum, sign) => sum + columnsOf(sign), 0);
+
+/** In: a text. Out: its beginning that fits into so many columns. */
+export const shortened = (text: string, columnsMax: number): string => {
+  if (widthOf(text) <= columnsMax) return text;
+  let [begun, width] = ['', 0];
+  for (const sign of text) {
+    width += columnsOf(sign);
+    if (width > columnsMax - 1) break;
+    begun += sign;
+  }
+  return `${begun}…`;
+};
+
+/** In: a text. Out: what fits into so many columns, filled up to them. */
+export const fitted = (text: string, columns: number): string => {
+  const part = shortened(text, columns);
+  return part + ' '.repeat(columns - widthOf(part));
+};
+
+/** Columns of the terminal; elsewhere a table is as wide as on a small one. */
+export const terminalColumns = (): number => Math.max(process.stdout.columns ?? 0, 80);
+
 /** In: rows of safe cells, the first of them the titles. Out: lines whose columns are as wide as their widest cell. */
 export const tableOf = (rows: readonly (readonly string[])[]): readonly string[] => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => widthOf(row[column] ?? ''))));
   return rows.map((row) =>
     row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length))
+      .map((cell, column) => fitted(cell, widths[column] ?? 0))
       .join('  ')
       .trimEnd(),
   );
-};
-
-/** In: a text. Out: its first characters. */
-export const shortened = (text: string, charsMax: number): string => {
-  const signs = [...text];
-  return signs.length <= charsMax ? text : `${signs.slice(0, charsMax - 1).join('')}…`;
 };
 
 const codeOf = (fault: unknown): string =>
@@ -89,10 +111,13 @@ const codeOf = (fault: unknown): string =>
       ? 'SETTING_INVALID'
       : 'FAILED';
 
+/** A key that was typed in the place of something else would stand in the message about it. */
+const withoutKeys = (text: string): string => text.replace(/(sealpost_(?:test_)?sk_)[\w-]+/g, '$1…');
+
 /** Prints a fault on standard error: a sentence, or with `--json` an object with its code. The command ends with 1. */
 export const tellFault = (fault: unknown, isJson: boolean): void => {
   process.exitCode = 1;
-  const message = explain(fault);
+  const message = withoutKeys(explain(fault));
   if (!isJson) {
     const code = fault instanceof SealpostError ? ` (${fault.code})` : '';
     printFault(`sealpost: ${safe(message)}${code}`);

@@ -34,6 +34,7 @@ import {
   safe,
   shortened,
   tableOf,
+  terminalColumns,
   type Paint,
   type RemoteOptions,
 } from './output.js';
@@ -148,12 +149,16 @@ export const listTemplates = async (options: RemoteOptions): Promise<void> => {
   const found = await listedOn(client);
   if (options.json === true)
     return printJson(found.map(({ kind, item }) => ({ kind, state: stateOf(item), ...item })));
+  if (found.length === 0) return print('There is no template.');
+  const slugColumns = Math.max(...found.map(({ item }) => item.slug.length));
+  // The other columns and the spaces between them take 39.
+  const nameColumns = Math.max(terminalColumns() - 39 - slugColumns, 10);
   const rows = found.map(({ kind, item }) => [
     kind,
     safe(item.slug),
     stateOf(item),
     item.publishedVersion === null ? '' : `v${item.publishedVersion}`,
-    shortened(safe(item.name), 60),
+    shortened(safe(item.name), nameColumns),
   ]);
   for (const line of tableOf([['KIND', 'SLUG', 'STATE', 'LIVE', 'NAME'], ...rows])) print(line);
 };
