@@ -179,6 +179,28 @@ void t.test('calls', async (t) => {
   await t.test('take a proxy that answers HTML for what it is', async (t) => {
     const { client } = clientOf([() => new Response('<h1>Bad gateway</h1>', { status: 502 })], { retries: 0 });
     await t.rejects(client.emails.get('e1'), { code: 'UNEXPECTED_ANSWER', status: 502 });
+    const { client: page } = clientOf([() => new Response('<h1>Welcome</h1>')]);
+    await t.rejects(page.emails.get('e1'), { name: 'SealpostError', code: 'UNEXPECTED_ANSWER', status: 200 });
+  });
+
+  await t.test('follow no redirect, which would take the key to another host', async (t) => {
+    const { client, seen } = clientOf([() => Response.redirect('https://login.example.net/?next=1', 302)]);
+    await t.rejects(client.emails.get('e1'), {
+      code: 'UNEXPECTED_ANSWER',
+      message:
+        'https://mail.example.com redirects to https://login.example.net: `url` must be the address of the service itself.',
+    });
+    t.equal(seen.length, 1);
+  });
+
+  await t.test('tell an answer that breaks off', async (t) => {
+    const broken = (): Response =>
+      new Response(new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) }));
+    await t.rejects(clientOf([broken]).client.emails.get('e1'), {
+      name: 'SealpostError',
+      code: 'NOT_REACHED',
+      status: 0,
+    });
   });
 
   await t.test('need an address, a key and ids', async (t) => {

@@ -77,13 +77,14 @@ export const sender = ({
       const response = await fetch(addressOf(base, call), {
         method: call.method,
         headers,
-        redirect: 'error',
+        redirect: 'manual',
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         ...(call.body === undefined
           ? {}
           : { body: call.body instanceof FormData ? call.body : JSON.stringify(call.body) }),
       });
       if (response.ok) return response;
+      if (response.status >= 300 && response.status < 400) throw redirected(base, response);
       throw refusalOf(response.status, response.headers, await response.text());
     } catch (fault) {
       signal?.throwIfAborted();
@@ -120,6 +121,38 @@ export const sender = ({
         await pause(waitMs * (1 + Math.random() / 2), options.signal);
       }
   };
+};
+
+/** A redirect is not followed: the key would go to another host. */
+const redirected = (base: URL, { status, headers }: Response): SealpostError => {
+  const location = headers.get('location');
+  const other = location !== null && URL.canParse(location, base) ? ` to ${new URL(location, base).origin}` : '';
+  return new SealpostError({
+    code: 'UNEXPECTED_ANSWER',
+    message: `${base.origin} redirects${other}: \`url\` must be the address of the service itself.`,
+    status,
+  });
+};
+
+/** The JSON of an answer; undefined for an empty one. Rejects with a SealpostError for other text and a lost connection. */
+export const jsonOf = async (response: Response, signal?: AbortSignal): Promise<unknown> => {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new SealpostError({ code: 'NOT_REACHED', message: 'The answer of the service broke off.', status: 0, cause });
+  }
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch (cause) {
+    throw new SealpostError({
+      code: 'UNEXPECTED_ANSWER',
+      message: `The service answered ${response.status} with something other than JSON: is \`url\` its address?`,
+      status: response.status,
+      cause,
+    });
+  }
 };
 
 const baseOf = (url: string): URL => {

@@ -1,6 +1,6 @@
 /** The operations of the API as functions, in the order of its description. */
 import { bodyOf, type Email } from './content.js';
-import { sender, pathOf, type CallOptions, type ClientOptions, type Query } from './http.js';
+import { jsonOf, pathOf, sender, type CallOptions, type ClientOptions, type Query } from './http.js';
 import { listOf, type List } from './lists.js';
 import type * as T from './types.gen.js';
 
@@ -38,8 +38,7 @@ export const createClient = (client: ClientOptions) => {
     async <D extends Operation, Answer>(url: D['url'], rest: Rest, options?: Options): Promise<Answer> => {
       const { path, ...call } = rest;
       const response = await send({ method, path: pathOf(url, path), ...call }, options);
-      const text = await response.text();
-      return (text === '' ? undefined : JSON.parse(text)) as Answer;
+      return (await jsonOf(response, options?.signal)) as Answer;
     };
   const get = answer('GET');
   const post = answer('POST');

@@ -97,7 +97,11 @@ const addTemplates = (program: Command): readonly Command[] => {
       ),
     rendering(remote(templates, 'send-test', 'send a template as a test'))
       .argument('<template>', TEMPLATE)
-      .option('--to <list>', 'addresses, separated by commas (default: whoever the key or the profile belongs to)', listOf)
+      .option(
+        '--to <list>',
+        'addresses, separated by commas (default: whoever the key or the profile belongs to)',
+        listOf,
+      )
       .action(
         telling(async (command) =>
           (await import('./templates.js')).sendTest(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
@@ -119,9 +123,7 @@ const addEmails = (program: Command): readonly Command[] => {
     filtered(remote(emails, 'list', 'print emails, the newest first'))
       .option('--limit <number>', 'how many at most (default: 50)')
       .action(
-        telling(async (command) =>
-          (await import('./emails.js')).listEmails(command.optsWithGlobals<EmailsOptions>()),
-        ),
+        telling(async (command) => (await import('./emails.js')).listEmails(command.optsWithGlobals<EmailsOptions>())),
       ),
     remote(emails, 'show', 'print how an email stands, why it did not arrive, and what happened to it')
       .argument('<email>', 'its id, or an address: the newest email to it')
@@ -134,9 +136,7 @@ const addEmails = (program: Command): readonly Command[] => {
       .option('--limit <number>', 'how many of those that are there (default: 10)')
       .option('--no-follow', 'end after those that are there')
       .action(
-        telling(async (command) =>
-          (await import('./emails.js')).tailEmails(command.optsWithGlobals<EmailsOptions>()),
-        ),
+        telling(async (command) => (await import('./emails.js')).tailEmails(command.optsWithGlobals<EmailsOptions>())),
       ),
   ];
 };

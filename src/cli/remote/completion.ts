@@ -29,10 +29,7 @@ const placesOf = (command: Command, path: readonly string[]): readonly Place[] =
 
 const takesValue = ({ required, optional }: Option): boolean => required || optional;
 
-const flagsOf = (options: readonly Option[]): readonly string[] => [
-  ...options.map(({ long }) => long ?? ''),
-  '--help',
-];
+const flagsOf = (options: readonly Option[]): readonly string[] => [...options.map(({ long }) => long ?? ''), '--help'];
 
 /** The part of a description before its details: a line of a menu. */
 const shortOf = (description: string): string => description.split(/ \(|; |: /)[0] ?? '';

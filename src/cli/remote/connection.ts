@@ -34,13 +34,39 @@ export const connect = (options: RemoteOptions): Connection => {
   const settings = readRemoteSettings();
   const { url, key } = targetOf(options, settings);
   warnOfPlainHttp(url);
-  return { client: createClient({ url, key }), url, hasColor: settings.hasColor && options.color !== false };
+  return {
+    client: createClient({ url, key, fetch: tellingFetch() }),
+    url,
+    hasColor: settings.hasColor && options.color !== false,
+  };
 };
 
 /** Whether the settings or a profile name a service. */
 export const isConnected = (): boolean => {
   const { url, profilesFile } = readRemoteSettings();
   return url !== undefined || readProfiles(profilesFile).current !== undefined;
+};
+
+/** A person is told why a command waits. */
+const SLOW_MS = 5_000;
+
+/** Calls that tell once that the service takes long, and once that it limits how often it is called. */
+const tellingFetch = (): typeof fetch => {
+  const told = new Set<string>();
+  const tell = (line: string): void => {
+    if (!told.has(line)) printFault(`sealpost: ${line}`);
+    told.add(line);
+  };
+  return async (input, init) => {
+    const timer = setTimeout(() => tell('the service takes long to answer; Ctrl-C ends the command'), SLOW_MS);
+    try {
+      const response = await fetch(input, init);
+      if (response.status === 429) tell('the service limits the calls of a minute; the command goes on when it may');
+      return response;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 };
 
 type Target = Readonly<{ url: string; key: string | (() => Promise<string>) }>;
@@ -104,16 +130,15 @@ const profileOf = ({ profiles }: Profiles, name: string): Profile => {
 };
 
 const ofProfile = (profile: Profile, name: string, { profilesFile }: RemoteSettings): Target =>
-  'key' in profile
-    ? profile
-    : { url: profile.url, key: () => freshToken(profilesFile, name, profile.tokens) };
+  'key' in profile ? profile : { url: profile.url, key: () => freshToken(profilesFile, name, profile.tokens) };
 
 /**
  * Out: an access token that lives on for a minute. A refresh token works once: the profiles are locked, so that the
  * second of two processes takes what the first one got.
  */
 const freshToken = async (file: string, name: string, known: RemoteTokens): Promise<string> => {
-  const isFresh = ({ expiresAt }: RemoteTokens): boolean => Date.parse(expiresAt) - machineClock().now() > BEFORE_END_MS;
+  const isFresh = ({ expiresAt }: RemoteTokens): boolean =>
+    Date.parse(expiresAt) - machineClock().now() > BEFORE_END_MS;
   if (isFresh(known)) return known.accessToken;
   return withLock(file, async () => {
     const stored = readProfiles(file);

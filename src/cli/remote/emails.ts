@@ -143,9 +143,7 @@ const standingOf = ({ status, archived, failureReason, scheduledAt, nextAttemptA
       return 'It was delivered.';
     case 'failed':
     case 'bounced':
-      return failureReason === null
-        ? 'It did not arrive.'
-        : `It did not arrive. ${safe(reasonInWords(failureReason))}`;
+      return failureReason === null ? 'It did not arrive.' : `It did not arrive. ${safe(reasonInWords(failureReason))}`;
     case 'complained':
       return 'It arrived, and its reader marked it as spam.';
     case 'cancelled':
@@ -269,9 +267,7 @@ export const tailEmails = async (options: EmailsOptions): Promise<void> => {
     let cursor: string | undefined;
     let pages = 0;
     for (;;) {
-      const page = await client.emails
-        .list({ ...filters, limit: PAGE }, { signal, retries: 0 })
-        .page(cursor);
+      const page = await client.emails.list({ ...filters, limit: PAGE }, { signal, retries: 0 }).page(cursor);
       news.push(...page.data.filter(({ id, status }) => known.get(id) !== status));
       pages += 1;
       cursor = page.meta.nextCursor ?? undefined;

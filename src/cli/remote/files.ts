@@ -4,9 +4,26 @@
  * each service had when the files were last equal to it.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { contentOf, isEqual, kindOfTemplate, wholeOf, type Content, type Kind } from '../../domain/templates/authored.js';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import {
+  contentOf,
+  isEqual,
+  kindOfTemplate,
+  wholeOf,
+  type Content,
+  type Kind,
+} from '../../domain/templates/authored.js';
 import { reasonOf, replaceDurably } from '../../shared/files.js';
 import { CliFault } from './output.js';
 
@@ -41,6 +58,23 @@ export const nameOf = (kind: Kind, slug: string): string => {
   return `${folders[kind]}/${slug}.json`;
 };
 
+/**
+ * In: a folder, and the name of a file in it, there or not. Out: its path. Throws FILE_INVALID for a symbolic link that
+ * leads out of the folder: a repository of somebody else must not choose which files are read and written.
+ */
+const pathIn = (directory: string, name: string): string => {
+  const root = existsSync(directory) ? realpathSync(directory) : undefined;
+  let path = directory;
+  for (const part of name.split('/')) {
+    path = join(path, part);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    const target = existsSync(path) ? realpathSync(path) : undefined;
+    if (root === undefined || target === undefined || !target.startsWith(root + sep))
+      throw new CliFault('FILE_INVALID', `${path} is a symbolic link that leads out of ${directory}`);
+  }
+  return path;
+};
+
 /** In: the path of a JSON file. Out: what it holds. Throws FILE_INVALID. */
 export const readJsonFile = (file: string): Content => {
   let parsed: unknown;
@@ -67,9 +101,7 @@ export const readTemplateFile = (file: string, known?: Kind): TemplateFile => {
   const read = readJsonFile(file);
   const folder = basename(dirname(file));
   const kind =
-    known ??
-    (Object.keys(folders) as readonly Kind[]).find((one) => folders[one] === folder) ??
-    kindOfTemplate(read);
+    known ?? (Object.keys(folders) as readonly Kind[]).find((one) => folders[one] === folder) ?? kindOfTemplate(read);
   const ofFile = basename(file, '.json');
   const { slug = ofFile } = read;
   if (typeof slug !== 'string' || !isSlug(slug))
@@ -86,13 +118,14 @@ export const isWanted = (only: readonly string[] | undefined, kind: Kind, slug: 
 /** The templates of a folder, in the order of their names. Throws FILE_INVALID. */
 export const readFolder = (directory: string, only?: readonly string[]): readonly TemplateFile[] => {
   const found = (Object.keys(folders) as readonly Kind[]).flatMap((kind) => {
-    const folder = join(directory, folders[kind]);
+    const folder = pathIn(directory, folders[kind]);
     if (!existsSync(folder)) return [];
+    if (!statSync(folder).isDirectory()) throw new CliFault('FILE_INVALID', `${folder} is no folder`);
     return readdirSync(folder)
       .filter((name) => name.endsWith('.json') && !name.startsWith('.'))
       .sort()
       .filter((name) => isWanted(only, kind, basename(name, '.json')))
-      .map((name) => [kind, join(folder, name)] as const);
+      .map((name) => [kind, pathIn(directory, `${folders[kind]}/${name}`)] as const);
   });
   if (found.length > FILES_MAX) throw new CliFault('FILE_INVALID', `${directory} has more than ${FILES_MAX} templates`);
   return found.map(([kind, file]) => readTemplateFile(file, kind));
@@ -126,12 +159,15 @@ export const writeTemplateFile = (
   { kind, slug, content }: Pick<TemplateFile, 'kind' | 'slug' | 'content'>,
   former: Content | undefined,
 ): void => {
-  const file = join(directory, nameOf(kind, slug));
+  const file = pathIn(directory, nameOf(kind, slug));
   mkdirSync(dirname(file), { recursive: true });
   const schema = { $schema: `../schemas/${schemaFiles[kind]}` };
   const text = `${JSON.stringify(inOrderOf(former, { ...schema, ...(former === undefined ? {} : pick(former, '$schema')), ...content }), undefined, 2)}\n`;
   writeFileSync(file, text);
 };
+
+/** Removes the file of a template that has another name by now. */
+export const removeTemplateFile = (directory: string, name: string): void => rmSync(pathIn(directory, name));
 
 const pick = (content: Content, name: string): Content =>
   content[name] === undefined ? {} : { [name]: content[name] };
@@ -140,7 +176,7 @@ const pick = (content: Content, name: string): Content =>
 export const writeSchemas = async (directory: string, kinds: Iterable<Kind>): Promise<void> => {
   const { templateJsonSchema } = await import('../../api/templates/json-schema.js');
   for (const kind of new Set(kinds)) {
-    const file = join(directory, 'schemas', schemaFiles[kind]);
+    const file = pathIn(directory, `schemas/${schemaFiles[kind]}`);
     const text = `${JSON.stringify(templateJsonSchema(kind), undefined, 2)}\n`;
     if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
     mkdirSync(dirname(file), { recursive: true });
@@ -190,41 +226,50 @@ export const fingerprintOf = (kind: Kind, stored: Content): string =>
     .update(JSON.stringify(sorted(wholeOf(kind, contentOf(kind, stored)))))
     .digest('base64url');
 
-/** `known`: the fingerprint of a template when the files were last equal to it. */
+/** What the service had of a template when its file was last equal to it. */
+export type Known = Readonly<{ id: string; updatedAt: string; fingerprint: string }>;
+
 export type Memory = Readonly<{
-  known: (name: string) => string | undefined;
-  note: (name: string, fingerprint: string) => void;
+  known: (name: string) => Known | undefined;
+  note: (name: string, known: Known) => void;
+  forget: (name: string) => void;
   save: () => void;
 }>;
 
-type Kept = Record<string, Record<string, string>>;
+type Kept = Record<string, Record<string, Known>>;
 
 /** The memory of a folder about one service. What cannot be read of it counts as nothing. */
 export const openMemory = (directory: string, service: string): Memory => {
-  const folder = join(directory, '.sealpost');
-  const file = join(folder, 'state.json');
+  const file = pathIn(directory, '.sealpost/state.json');
   const kept = keptIn(file);
   const own = (kept[service] ??= {});
   return {
     known: (name) => (Object.hasOwn(own, name) ? own[name] : undefined),
-    note: (name, fingerprint) => {
-      own[name] = fingerprint;
+    note: (name, known) => {
+      own[name] = known;
+    },
+    forget: (name) => {
+      delete own[name];
     },
     save: () => {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, '.gitignore'), '*\n');
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(pathIn(directory, '.sealpost/.gitignore'), '*\n');
       replaceDurably(file, `${JSON.stringify(kept, undefined, 2)}\n`);
     },
   };
 };
+
+const isKnown = (value: unknown): value is Known =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['id', 'updatedAt', 'fingerprint'].every((name) => typeof (value as Content)[name] === 'string');
 
 const keptIn = (file: string): Kept => {
   if (!existsSync(file)) return {};
   try {
     const kept = readJsonFile(file);
     const isKept = Object.values(kept).every(
-      (one) =>
-        typeof one === 'object' && one !== null && Object.values(one).every((value) => typeof value === 'string'),
+      (one) => typeof one === 'object' && one !== null && Object.values(one).every(isKnown),
     );
     return isKept ? (kept as Kept) : {};
   } catch {

@@ -52,7 +52,8 @@ export const listenFromAfar = async (options: ListenFromAfarOptions): Promise<vo
     const take = async (told: Told): Promise<void> => {
       after = told.id;
       if (told.body === null || !events.includes(told.event as WebhookKind)) return;
-      const outcome = target === undefined ? undefined : await posted(target, { ...told, body: told.body }, keys, signal);
+      const outcome =
+        target === undefined ? undefined : await posted(target, { ...told, body: told.body }, keys, signal);
       if (isJson) printJsonLine({ id: told.id, ...(JSON.parse(told.body) as object), ...(outcome ?? {}) });
       else print(lineOf({ ...told, body: told.body }, outcome, paint));
     };
@@ -89,7 +90,10 @@ const kindsOf = (list: string | undefined): readonly WebhookKind[] =>
     : [...new Set(list.split(',').map((text) => text.trim()))].map((name) => {
         const kind = webhookKinds.find((one) => one === name);
         if (kind === undefined)
-          throw new CliFault('OPTION_INVALID', `--events ${name} is no kind of event; there are ${webhookKinds.join(', ')}`);
+          throw new CliFault(
+            'OPTION_INVALID',
+            `--events ${name} is no kind of event; there are ${webhookKinds.join(', ')}`,
+          );
         return kind;
       });
 
@@ -103,7 +107,8 @@ const secretOf = (given: string | undefined): string => {
 
 type Subscription = Readonly<{ id: string; renew: () => Promise<void>; close: () => Promise<void> }>;
 
-const leaseFrom = (nowMs: number): string => `${DESCRIPTION} on ${hostname().slice(0, 60)}, until ${isoTime(nowMs + LEASE_MS)}`;
+const leaseFrom = (nowMs: number): string =>
+  `${DESCRIPTION} on ${hostname().slice(0, 60)}, until ${isoTime(nowMs + LEASE_MS)}`;
 
 /** Makes a subscription for this command alone, and removes those of listeners that were killed. */
 const openSubscription = async (client: Client, events: readonly WebhookKind[]): Promise<Subscription> => {
@@ -138,13 +143,18 @@ const isAbandoned = ({ url, description = '' }: Webhook, nowMs: number): boolean
 const newestOf = async (client: Client, id: string): Promise<string | undefined> => {
   let after: string | undefined;
   for (;;) {
-    const { events, hasMore } = await client.webhooks.events(id, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const { events, hasMore } = await client.webhooks.events(id, {
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    });
     after = events.at(-1)?.id ?? after;
     if (!hasMore) return after;
   }
 };
 
-type Outcome = Readonly<{ forwarded: number; answer?: string; ms: number } | { forwarded: null; fault: string; ms: number }>;
+type Outcome = Readonly<
+  { forwarded: number; answer?: string; ms: number } | { forwarded: null; fault: string; ms: number }
+>;
 
 type ToPost = Told & Readonly<{ body: string }>;
 
@@ -187,9 +197,13 @@ const lineOf = ({ id, event, timestamp, body }: ToPost, outcome: Outcome | undef
   const about = ['recipient', 'batchName', 'subject'].flatMap((field) =>
     typeof data[field] === 'string' ? [safe(data[field])] : [],
   );
-  return [timestamp, event.padEnd(16), ...about, id, ...(outcome === undefined ? [] : [outcomeOf(outcome, paint)])].join(
-    '  ',
-  );
+  return [
+    timestamp,
+    event.padEnd(16),
+    ...about,
+    id,
+    ...(outcome === undefined ? [] : [outcomeOf(outcome, paint)]),
+  ].join('  ');
 };
 
 const outcomeOf = (outcome: Outcome, paint: Paint): string =>
@@ -199,4 +213,3 @@ const outcomeOf = (outcome: Outcome, paint: Paint): string =>
         outcome.forwarded < 300 ? 'green' : 'yellow',
         `→ ${outcome.forwarded} in ${outcome.ms} ms${outcome.answer === undefined ? '' : `: ${safe(outcome.answer)}`}`,
       );
-

@@ -65,7 +65,8 @@ export type Paint = (color: keyof typeof colors, text: string) => string;
 export const paintOf = (isWanted: boolean): Paint =>
   isWanted && process.stdout.isTTY ? (color, text) => `\u001b[${colors[color]}m${text}\u001b[0m` : (_, text) => text;
 
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
 /** Columns that a character takes on a terminal. */
 const columnsOf = (sign: string): number => (/[\p{M}\p{Cf}]/u.test(sign) ? 0 : WIDE.test(sign) ? 2 : 1);

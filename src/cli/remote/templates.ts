@@ -21,8 +21,10 @@ import {
   readFolder,
   readJsonFile,
   readTemplateFile,
+  removeTemplateFile,
   writeSchemas,
   writeTemplateFile,
+  type Known,
   type Memory,
   type TemplateFile,
 } from './files.js';
@@ -48,6 +50,7 @@ type Stored = Content &
     version: number;
     publishedVersion: number | null;
     revision: number;
+    updatedAt: string;
     warnings?: readonly Readonly<{ field: string; message: string }>[];
   }>;
 
@@ -57,6 +60,7 @@ type Item = Readonly<{
   name: string;
   status: 'draft' | 'published';
   publishedVersion: number | null;
+  updatedAt: string;
 }>;
 
 /** The operations of one kind. */
@@ -147,12 +151,11 @@ const stateOf = ({ status, publishedVersion }: Item): string =>
 export const listTemplates = async (options: RemoteOptions): Promise<void> => {
   const { client } = connect(options);
   const found = await listedOn(client);
-  if (options.json === true)
-    return printJson(found.map(({ kind, item }) => ({ kind, state: stateOf(item), ...item })));
+  if (options.json === true) return printJson(found.map(({ kind, item }) => ({ kind, state: stateOf(item), ...item })));
   if (found.length === 0) return print('There is no template.');
   const slugColumns = Math.max(...found.map(({ item }) => item.slug.length));
-  // The other columns and the spaces between them take 39.
-  const nameColumns = Math.max(terminalColumns() - 39 - slugColumns, 10);
+  // The other columns and the spaces between them take 31.
+  const nameColumns = Math.max(terminalColumns() - 31 - slugColumns, 10);
   const rows = found.map(({ kind, item }) => [
     kind,
     safe(item.slug),
@@ -165,6 +168,28 @@ export const listTemplates = async (options: RemoteOptions): Promise<void> => {
 
 export type FolderOptions = RemoteOptions & Readonly<{ only?: readonly string[]; force?: boolean }>;
 
+const knownOf = (kind: Kind, stored: Stored): Known => ({
+  id: stored.id,
+  updatedAt: stored.updatedAt,
+  fingerprint: fingerprintOf(kind, stored),
+});
+
+/** Whether neither the file nor the template was changed since they were equal: then nothing is read. */
+const isAsKnown = (known: Known | undefined, { id, updatedAt }: Item, { kind, content }: TemplateFile): boolean =>
+  known?.id === id && known.updatedAt === updatedAt && known.fingerprint === fingerprintOf(kind, content);
+
+type Renamed = Readonly<{ file: TemplateFile; to: string }>;
+
+/** Files whose template has another slug on the service by now. */
+const renamedOf = (files: readonly TemplateFile[], listed: readonly Listed[], memory: Memory): readonly Renamed[] =>
+  files.flatMap((file) => {
+    const known = memory.known(file.name);
+    const found = listed.find(({ kind, item }) => kind === file.kind && item.id === known?.id);
+    return found === undefined || found.item.slug === file.slug
+      ? []
+      : [{ file, to: nameOf(found.kind, found.item.slug) }];
+  });
+
 /** Writes the templates of the service into files. A file that was edited here and there is not replaced. */
 export const pull = async (directory: string, options: FolderOptions): Promise<void> => {
   const { client, url } = connect(options);
@@ -172,46 +197,63 @@ export const pull = async (directory: string, options: FolderOptions): Promise<v
   assertFound(options.only, [...listed.map(({ kind, item }) => ({ kind, slug: item.slug })), ...files]);
   const memory = openMemory(directory, url);
   const results = await forEach(listed, async ({ kind, item }) => {
-    const stored = await groupOf(client, kind).get(item.id);
-    const name = nameOf(kind, stored.slug);
+    const name = nameOf(kind, item.slug);
     const file = files.find((one) => one.name === name);
+    if (file !== undefined && isAsKnown(memory.known(name), item, file))
+      return { name, kind, state: 'unchanged' as const };
+    const stored = await groupOf(client, kind).get(item.id);
     const content = contentOf(kind, stored);
-    const mark = fingerprintOf(kind, stored);
     if (file !== undefined && isSameContent(kind, content, file.content)) {
-      memory.note(name, mark);
+      memory.note(name, knownOf(kind, stored));
       return { name, kind, state: 'unchanged' as const };
     }
     // The file is as it was pulled or pushed last: nobody edited it here.
-    const isUnedited = file !== undefined && memory.known(name) === fingerprintOf(kind, alignedTo(content, file.content));
-    if (file !== undefined && !isUnedited && options.force !== true)
-      return { name, kind, state: 'kept' as const };
+    const isUnedited =
+      file !== undefined && memory.known(name)?.fingerprint === fingerprintOf(kind, alignedTo(content, file.content));
+    if (file !== undefined && !isUnedited && options.force !== true) return { name, kind, state: 'kept' as const };
     const former = file === undefined ? undefined : readJsonFile(join(directory, name));
-    writeTemplateFile(directory, { kind, slug: stored.slug, content }, former);
-    memory.note(name, mark);
+    writeTemplateFile(directory, { kind, slug: item.slug, content }, former);
+    memory.note(name, knownOf(kind, stored));
     return { name, kind, state: file === undefined ? ('new' as const) : ('updated' as const) };
+  });
+  const renamed = renamedOf(files, listed, memory).filter(({ file }) => {
+    const isUnedited = memory.known(file.name)?.fingerprint === fingerprintOf(file.kind, file.content);
+    if (isUnedited) {
+      removeTemplateFile(directory, file.name);
+      memory.forget(file.name);
+    }
+    return isUnedited;
   });
   await writeSchemas(
     directory,
     results.map(({ kind }) => kind),
   );
   memory.save();
-  const there = new Set(results.map(({ name }) => name));
+  const there = new Set([...results, ...renamed.map(({ file }) => file)].map(({ name }) => name));
   const onlyHere = files.filter(({ name }) => !there.has(name)).map(({ name }) => name);
   const kept = results.filter(({ state }) => state === 'kept');
   if (kept.length > 0) process.exitCode = 1;
   if (options.json === true)
-    return printJson({ templates: results.map(({ name, state }) => ({ file: name, state })), onlyHere });
-  for (const { name, state } of results) if (state === 'new' || state === 'updated') print(`${state.padEnd(8)} ${name}`);
+    return printJson({
+      templates: results.map(({ name, state }) => ({ file: name, state })),
+      renamed: renamed.map(({ file, to }) => ({ from: file.name, to })),
+      onlyHere,
+    });
+  for (const { name, state } of results)
+    if (state === 'new' || state === 'updated') print(`${state.padEnd(8)} ${name}`);
+  for (const { file, to } of renamed) print(`renamed  ${file.name} → ${to}`);
   for (const name of onlyHere) print(`${name} is not on the service; it stays`);
   for (const { name } of kept)
-    printFault(`${name} was edited here and differs on the service; it stays (\`templates diff\` shows how, --force replaces it)`);
+    printFault(
+      `${name} was edited here and differs on the service; it stays (\`templates diff\` shows how, --force replaces it)`,
+    );
   const unchanged = results.filter(({ state }) => state === 'unchanged').length;
   print(`${results.length - unchanged - kept.length} written, ${unchanged} unchanged`);
 };
 
 type Standing = Readonly<{ kind: Kind; slug: string; name: string }> &
   (
-    | Readonly<{ state: 'equal'; file: TemplateFile; stored: Stored }>
+    | Readonly<{ state: 'equal'; file: TemplateFile; item: Item }>
     | Readonly<{
         state: 'different';
         file: TemplateFile;
@@ -220,7 +262,7 @@ type Standing = Readonly<{ kind: Kind; slug: string; name: string }> &
         body: Content;
         isChangedThere: boolean;
       }>
-    | Readonly<{ state: 'new'; file: TemplateFile }>
+    | Readonly<{ state: 'new'; file: TemplateFile; renamedTo?: string }>
     | Readonly<{ state: 'only-there' }>
   );
 
@@ -235,21 +277,32 @@ const standingsOf = async (
   const listed = await listedOn(client, only);
   assertFound(only, [...files, ...listed.map(({ kind, item }) => ({ kind, slug: item.slug }))]);
   if (files.length === 0 && only === undefined)
-    throw new CliFault('FILE_INVALID', `${directory} has no emails, attachments or blocks; \`templates pull\` writes them`);
+    throw new CliFault(
+      'FILE_INVALID',
+      `${directory} has no emails, attachments or blocks; \`templates pull\` writes them`,
+    );
   const there = new Map(listed.map(({ kind, item }) => [`${kind} ${item.slug}`, item] as const));
+  const renamed = renamedOf(files, listed, memory);
   const compared = await forEach(files, async (file): Promise<Standing> => {
     const { kind, slug, name } = file;
     const item = there.get(`${kind} ${slug}`);
-    if (item === undefined) return { kind, slug, name, state: 'new', file };
+    if (item === undefined) {
+      const renamedTo = renamed.find(({ file: one }) => one === file)?.to;
+      return { kind, slug, name, state: 'new', file, ...(renamedTo === undefined ? {} : { renamedTo }) };
+    }
+    const known = memory.known(name);
+    if (isAsKnown(known, item, file)) return { kind, slug, name, state: 'equal', file, item };
     const stored = await groupOf(client, kind).get(item.id);
     const content = alignedTo(stored, file.content);
     const body = bodyOfChange(kind, content, stored);
-    if (body === undefined) return { kind, slug, name, state: 'equal', file, stored };
-    const known = memory.known(name);
+    if (body === undefined) {
+      memory.note(name, knownOf(kind, stored));
+      return { kind, slug, name, state: 'equal', file, item };
+    }
     return {
       ...{ kind, slug, name, state: 'different', file, stored, body },
       differences: differencesOf(wholeOf(kind, contentOf(kind, stored)), wholeOf(kind, content)),
-      isChangedThere: known !== undefined && known !== fingerprintOf(kind, stored),
+      isChangedThere: known !== undefined && known.fingerprint !== fingerprintOf(kind, stored),
     };
   });
   const here = new Set(files.map(({ kind, slug }) => `${kind} ${slug}`));
@@ -309,6 +362,7 @@ const shown = (standing: Standing): Content => ({
   kind: standing.kind,
   slug: standing.slug,
   state: standing.state,
+  ...(standing.state === 'new' && standing.renamedTo !== undefined ? { renamedTo: standing.renamedTo } : {}),
   ...(standing.state === 'different'
     ? { changedThere: standing.isChangedThere, differences: standing.differences }
     : {}),
@@ -317,7 +371,9 @@ const shown = (standing: Standing): Content => ({
 /** Shows what a push would change. Ends with 2 where something is other. */
 export const diff = async (directory: string, options: FolderOptions): Promise<void> => {
   const { client, url, hasColor } = connect(options);
-  const standings = await standingsOf(client, directory, openMemory(directory, url), options.only);
+  const memory = openMemory(directory, url);
+  const standings = await standingsOf(client, directory, memory, options.only);
+  memory.save();
   const others = standings.filter(({ state }) => state !== 'equal');
   if (others.length > 0) process.exitCode = 2;
   if (options.json === true) return printJson({ equal: others.length === 0, templates: standings.map(shown) });
@@ -331,7 +387,11 @@ const printStandings = (standings: readonly Standing[], paint: Paint): void => {
       case 'equal':
         break;
       case 'new':
-        print(`${paint('bold', standing.name)} is not on the service: a push creates it`);
+        print(
+          standing.renamedTo === undefined
+            ? `${paint('bold', standing.name)} is not on the service: a push creates it`
+            : `${paint('bold', standing.name)} has become ${standing.renamedTo} on the service: a pull renames it`,
+        );
         break;
       case 'only-there':
         print(`${paint('bold', standing.name)} is only on the service: a push leaves it`);
@@ -381,15 +441,18 @@ export const push = async (directory: string, options: PushOptions): Promise<voi
   const paint = paintOf(hasColor);
   const memory = openMemory(directory, url);
   const standings = ordered(await standingsOf(client, directory, memory, options.only));
-  const drafts = standings.filter((one) => isPublished && one.state === 'equal' && one.stored.status !== 'published');
+  const drafts = standings.filter((one) => isPublished && one.state === 'equal' && one.item.status !== 'published');
   if (options.dryRun === true) {
-    if (isJson) return printJson({ dryRun: true, templates: standings.map(shown), publishes: drafts.map(({ name }) => name) });
+    if (isJson)
+      return printJson({ dryRun: true, templates: standings.map(shown), publishes: drafts.map(({ name }) => name) });
     printStandings(standings, paint);
     for (const { name } of drafts) print(`${paint('bold', name)} is equal, and its draft is published`);
     const count = standings.filter(({ state }) => state === 'new' || state === 'different').length;
     return print(`${count === 0 ? 'nothing would be changed' : `${count} would be changed`}; this was a dry run`);
   }
-  const changedThere = standings.filter((one) => one.state === 'different' && one.isChangedThere);
+  const changedThere = standings.filter(
+    (one) => (one.state === 'different' && one.isChangedThere) || (one.state === 'new' && one.renamedTo !== undefined),
+  );
   if (changedThere.length > 0 && !isForced) {
     if (!isJson) printStandings(changedThere, paint);
     throw new CliFault(
@@ -425,11 +488,12 @@ const pushed = async (
   const { kind, name: file } = standing;
   const group = groupOf(client, kind, isForced);
   try {
-    let stored = await saved(group, standing);
+    let stored = await saved(group, standing, isPublished);
+    if (stored === undefined) return { file, state: 'equal' };
     const { warnings = [] } = stored;
-    memory.note(file, fingerprintOf(kind, stored));
     const isReleased = isPublished && stored.status !== 'published';
     if (isReleased) stored = await group.publish(stored.id, stored.revision);
+    memory.note(file, knownOf(kind, stored));
     const state =
       standing.state === 'new'
         ? 'created'
@@ -454,10 +518,15 @@ const pushed = async (
   }
 };
 
-const saved = async (group: Group, standing: Exclude<Standing, { state: 'only-there' }>): Promise<Stored> => {
+/** Out: undefined where nothing is to be done. */
+const saved = async (
+  group: Group,
+  standing: Exclude<Standing, { state: 'only-there' }>,
+  isPublished: boolean,
+): Promise<Stored | undefined> => {
   switch (standing.state) {
     case 'equal':
-      return standing.stored;
+      return isPublished && standing.item.status !== 'published' ? group.get(standing.item.id) : undefined;
     case 'new': {
       const { $schema: _, ...content } = standing.file.content;
       return group.create(content);
@@ -471,7 +540,8 @@ const tellPushed = ({ file, state, published, warnings = [], error }: Pushed, pa
   if (state === 'equal') return;
   if (error !== undefined) {
     printFault(`${paint('red', 'failed   ')} ${file}: ${safe(error.message)} (${error.code})`);
-    for (const { field, message } of (error.errors ?? []).slice(0, LINES_MAX)) printFault(`  ${safe(`${field} ${message}`)}`);
+    for (const { field, message } of (error.errors ?? []).slice(0, LINES_MAX))
+      printFault(`  ${safe(`${field} ${message}`)}`);
     return;
   }
   print(`${state.padEnd(9)} ${file}${published === undefined ? '' : `, live as version ${published}`}`);
@@ -573,7 +643,11 @@ export const preview = async (reference: string, options: RenderOptions): Promis
   const { out, open = false, json = false } = options;
   if (out === undefined && !open) {
     if (json)
-      return printJson({ subject, format: extension, content: bytes.toString(template.kind === 'email' ? 'utf8' : 'base64') });
+      return printJson({
+        subject,
+        format: extension,
+        content: bytes.toString(template.kind === 'email' ? 'utf8' : 'base64'),
+      });
     if (template.kind !== 'email' && process.stdout.isTTY)
       throw new CliFault('OPTION_INVALID', 'a document is no text for a terminal: give --out FILE or --open');
     return void process.stdout.write(bytes);
@@ -593,7 +667,10 @@ export const sendTest = async (reference: string, options: RenderOptions): Promi
   const { client } = connect(options);
   const to = (options.to ?? []).map((email) => ({ email }));
   if (!/[/\\]|\.json$/.test(reference)) {
-    const sent = await client.templates.sendTest(reference, { ...(to.length === 0 ? {} : { to }), ...variablesOf(options) });
+    const sent = await client.templates.sendTest(reference, {
+      ...(to.length === 0 ? {} : { to }),
+      ...variablesOf(options),
+    });
     if (options.json === true) return printJson(sent);
     return print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
   }
@@ -602,7 +679,11 @@ export const sendTest = async (reference: string, options: RenderOptions): Promi
   if (template.kind !== 'email') throw new CliFault('OPTION_INVALID', `${reference} is no template of emails`);
   const { subject, html, text, told } = await renderedEmail(client, template, options);
   for (const line of told) printFault(line);
-  const sent = await client.send({ to, content: { subject: `[Test] ${subject}`, html, text }, tags: ['template-test'] });
+  const sent = await client.send({
+    to,
+    content: { subject: `[Test] ${subject}`, html, text },
+    tags: ['template-test'],
+  });
   if (options.json === true) return printJson(sent);
   print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
 };
