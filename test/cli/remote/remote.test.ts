@@ -1,0 +1,427 @@
+/** The commands from afar, against one running service that all cases share: in threads, and as processes where signals count. */
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  chmodSync,
+} from 'node:fs';
+import { createServer, request as httpRequest, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { createClient, verify } from '../../../packages/sdk/src/index.js';
+import { sendBody } from '../../support/app.js';
+import { temporaryDirectory } from '../../support/data-directory.js';
+import { environmentOf, finished, mainFile, runCommand, type Settings } from '../../support/server-process.js';
+import { eventually } from '../../support/wait.js';
+import { openReceiver } from '../../support/webhook-receiver.js';
+import { openCliWorld } from '../world.js';
+
+t.setTimeout(600_000);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const world = await openCliWorld(t);
+const { base, createKey } = world;
+const { key } = await createKey('--name', 'afar', '--rate-limit', '1000000');
+const client = createClient({ url: base, key });
+const home = temporaryDirectory(t);
+const settings: Settings = { SEALPOST_API_URL: base, SEALPOST_API_KEY: key, XDG_CONFIG_HOME: home };
+
+const run = (...args: readonly string[]) => runCommand(args, settings);
+/** Without an address and a key. */
+const runBare = (...args: readonly string[]) => runCommand(args, { XDG_CONFIG_HOME: home });
+
+const folder = temporaryDirectory(t);
+const fileOf = (name: string, of = folder): string => join(of, name);
+const read = (name: string, of = folder): Fields => JSON.parse(readFileSync(fileOf(name, of), 'utf8')) as Fields;
+const edit = (name: string, change: Fields, of = folder): void =>
+  writeFileSync(fileOf(name, of), JSON.stringify({ ...read(name, of), ...change }));
+
+/** A host between the command and the service. In: what it does to a request; true: it has answered. */
+const openBetween = async (take: (method: string, path: string, reply: ServerResponse) => Promise<boolean>) => {
+  const server = createServer((request, reply) => {
+    const { method = '', url = '', headers } = request;
+    void take(method, url, reply).then((isDone) => {
+      if (isDone) return;
+      const onward = httpRequest(new URL(url, base), { method, headers }, (answer) => {
+        reply.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(reply);
+      });
+      request.pipe(onward);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => void server.close(() => undefined).closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** A command that runs until a signal. */
+const started = (...args: readonly string[]) => {
+  const child = spawn(process.execPath, [mainFile, ...args], {
+    env: { ...environmentOf(settings), NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const ended = finished(child, 300_000);
+  t.teardown(() => void child.kill('SIGKILL'));
+  return {
+    output: () => output,
+    end: (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+};
+
+await t.test('templates list: a table of 80 columns, and JSON', async (t) => {
+  const { code, stdout } = await run('templates', 'list');
+  t.equal(code, 0);
+  t.match(stdout, /^KIND +SLUG +STATE +LIVE +NAME\n/);
+  t.match(stdout, /^email +order-confirmation +published +v1 +Order confirmation$/m);
+  t.match(stdout, /^attachment +invoice +published +v1 +Invoice$/m);
+  for (const line of stdout.split('\n')) t.ok(line.length <= 80, line);
+  const { stdout: json } = await run('templates', 'list', '--json');
+  const all = JSON.parse(json) as readonly Fields[];
+  t.match(
+    all.find(({ slug }) => slug === 'letter'),
+    { kind: 'block', state: 'published', id: String },
+  );
+});
+
+await t.test('templates pull: files for git; a second pull writes nothing', async (t) => {
+  const { code, stdout } = await run('templates', 'pull', folder);
+  t.equal(code, 0);
+  t.match(stdout, /^new +emails\/order-confirmation\.json$/m);
+  t.same(Object.keys(read('emails/order-confirmation.json')).slice(0, 3), ['$schema', 'slug', 'name']);
+  t.notOk('id' in read('emails/order-confirmation.json'));
+  t.ok(existsSync(fileOf('schemas/email-template.json')));
+  t.equal(readFileSync(fileOf('.sealpost/.gitignore'), 'utf8'), '*\n');
+  const before = statSync(fileOf('emails/news.json')).mtimeMs;
+  t.match(await run('templates', 'pull', folder), { code: 0, stdout: /^0 written, \d+ unchanged\n$/ });
+  t.equal(statSync(fileOf('emails/news.json')).mtimeMs, before);
+  t.match(await run('templates', 'diff', folder), { code: 0, stdout: /^0 of \d+ differ\n$/ });
+});
+
+await t.test('push: what differs alone, first in words', async (t) => {
+  edit('emails/password-reset.json', { subject: 'Choose another password' });
+  const differs = await run('templates', 'diff', folder);
+  t.equal(differs.code, 2);
+  t.match(differs.stdout, /^emails\/password-reset\.json\n {2}changed subject: “.*” → “Choose another password”\n1 of /);
+  const { code, stdout } = await run('templates', 'diff', folder, '--json', '--only', 'password-reset');
+  t.equal(code, 2);
+  t.match(JSON.parse(stdout), {
+    equal: false,
+    templates: [
+      { file: 'emails/password-reset.json', state: 'different', differences: [{ what: 'changed', where: 'subject' }] },
+    ],
+  });
+  t.match(await run('templates', 'push', folder, '--dry-run'), {
+    code: 0,
+    stdout: /subject: .* → .*\n1 would be changed; this was a dry run\n$/,
+  });
+  t.not((await client.templates.get('password-reset')).subject, 'Choose another password');
+  t.match(await run('templates', 'push', folder), {
+    code: 0,
+    stdout: /^updated +emails\/password-reset\.json\n1 pushed, \d+ unchanged\n$/,
+  });
+  t.match(await client.templates.get('password-reset'), { subject: 'Choose another password', status: 'draft' });
+  t.match(await run('templates', 'diff', folder), { code: 0 });
+  t.match(await run('templates', 'push', folder, '--publish'), { code: 0, stdout: /live as version 2$/m });
+  t.match(await client.templates.get('password-reset'), { status: 'published' });
+});
+
+await t.test('push: new files, and one that the service refuses beside one that it takes', async (t) => {
+  const { id: _, ...news } = read('emails/news.json');
+  writeFileSync(fileOf('emails/hello.json'), JSON.stringify({ ...news, slug: 'hello', name: 'Hello' }));
+  writeFileSync(fileOf('emails/wrong.json'), JSON.stringify({ ...news, slug: 'wrong', subject: '{{never.closed' }));
+  const { code, stdout, stderr } = await run('templates', 'push', folder);
+  t.equal(code, 1);
+  t.match(stdout, /^created +emails\/hello\.json\n/m);
+  t.match(stdout, /1 pushed, \d+ unchanged, 1 failed\n$/);
+  t.match(stderr, /^failed +emails\/wrong\.json: .*never closed/m);
+  rmSync(fileOf('emails/wrong.json'));
+  t.match(await run('templates', 'diff', folder), { code: 0 });
+});
+
+await t.test('two people: a change in between is told, and not overwritten', async (t) => {
+  const other = temporaryDirectory(t);
+  await run('templates', 'pull', other);
+  edit('emails/news.json', { subject: 'Mine' });
+  t.match(await run('templates', 'push', folder), { code: 0 });
+  edit('emails/news.json', { subject: 'Theirs' }, other);
+  t.match(await run('templates', 'push', other), { code: 1, stderr: /emails\/news\.json changed on the service since/ });
+  t.match(await run('templates', 'push', other, '--json'), { code: 1, stderr: /^\{"error":\{"code":"CHANGED_MEANWHILE"/ });
+  t.equal((await client.templates.get('news')).subject, 'Mine');
+  t.match(await run('templates', 'pull', other), { code: 1, stderr: /^emails\/news\.json was edited here and differs/ });
+  t.equal(read('emails/news.json', other)['subject'], 'Theirs');
+  t.match(await run('templates', 'pull', other, '--force'), { code: 0, stdout: /^updated +emails\/news\.json$/m });
+  edit('emails/news.json', { subject: 'Of both' }, other);
+  t.match(await run('templates', 'push', other), { code: 0 });
+  t.match(await run('templates', 'pull', folder), { code: 0, stdout: /^updated +emails\/news\.json$/m });
+  t.equal(read('emails/news.json')['subject'], 'Of both');
+
+  // Somebody is quicker by the time between the reading and the writing of one push.
+  let isFirst = true;
+  const url = await openBetween(async (method) => {
+    if (method === 'PATCH' && isFirst) {
+      isFirst = false;
+      await client.templates.update('news', { subject: 'Quicker' });
+    }
+    return false;
+  });
+  edit('emails/news.json', { subject: 'Slower' });
+  t.match(await run('templates', 'push', folder, '--url', url, '--key', key), {
+    code: 1,
+    stderr: /emails\/news\.json: somebody changed it on the service in this moment \(REVISION_MISMATCH\)/,
+  });
+  t.equal((await client.templates.get('news')).subject, 'Quicker');
+  await run('templates', 'pull', folder, '--force');
+});
+
+await t.test('a template that was renamed on the service', async (t) => {
+  const other = temporaryDirectory(t);
+  await run('templates', 'pull', other, '--only', 'hello,ticket');
+  t.same(readdirSync(fileOf('emails', other)), ['hello.json', 'ticket.json']);
+  await client.templates.update('hello', { slug: 'welcome' });
+  t.match(await run('templates', 'push', folder), { code: 1, stdout: /has become emails\/welcome\.json/ });
+  t.match(await run('templates', 'pull', folder), {
+    code: 0,
+    stdout: /^renamed +emails\/hello\.json → emails\/welcome\.json$/m,
+  });
+  t.notOk(existsSync(fileOf('emails/hello.json')));
+  edit('emails/hello.json', { subject: 'Edited' }, other);
+  await run('templates', 'pull', other);
+  t.equal(read('emails/hello.json', other)['subject'], 'Edited', 'a file that was edited here stays');
+  t.match(await run('templates', 'diff', folder), { code: 0 });
+});
+
+await t.test('folders that are damaged, or that lead elsewhere', async (t) => {
+  const other = temporaryDirectory(t);
+  const outside = temporaryDirectory(t);
+  t.match(await run('templates', 'push', other), { code: 1, stderr: /has no emails, attachments or blocks/ });
+  mkdirSync(fileOf('emails', other));
+  writeFileSync(fileOf('emails/news.json', other), '{"slug": "news",');
+  for (const command of ['push', 'pull', 'diff'])
+    t.match(await run('templates', command, other), { code: 1, stderr: /emails\/news\.json is no JSON: / });
+  writeFileSync(fileOf('emails/news.json', other), '{"slug":"../news"}');
+  t.match(await run('templates', 'push', other), { code: 1, stderr: /`slug` must have small letters/ });
+  rmSync(fileOf('emails/news.json', other));
+  symlinkSync(join(outside, 'target.json'), fileOf('emails/news.json', other));
+  t.match(await run('templates', 'pull', other), { code: 1, stderr: /is a symbolic link that leads out of/ });
+  rmSync(fileOf('emails', other), { recursive: true });
+  symlinkSync(outside, fileOf('emails', other));
+  t.match(await run('templates', 'pull', other), { code: 1, stderr: /is a symbolic link that leads out of/ });
+  t.same(readdirSync(outside), []);
+  const hostile = await openBetween(async (_, path, reply) => {
+    if (!path.startsWith('/api/templates?')) return false;
+    const { data, meta } = (await (
+      await fetch(new URL(path, base), { headers: { authorization: `Bearer ${key}` } })
+    ).json()) as Readonly<{ data: readonly Fields[]; meta: unknown }>;
+    reply.writeHead(200, { 'content-type': 'application/json' });
+    reply.end(JSON.stringify({ meta, data: data.map((one) => ({ ...one, slug: '../../escaped' })) }));
+    return true;
+  });
+  const inner = join(outside, 'a', 'b');
+  t.match(await run('templates', 'pull', inner, '--url', hostile, '--key', key), {
+    code: 1,
+    stderr: /the slug "\.\.\/\.\.\/escaped" is no name of a file/,
+  });
+  t.notOk(existsSync(join(outside, 'escaped.json')));
+});
+
+await t.test('preview: of the service and of a file that was never pushed', async (t) => {
+  const out = join(temporaryDirectory(t), 'out.html');
+  t.match(await run('templates', 'preview', 'order-confirmation', '--out', out), { code: 0, stdout: /out\.html\n$/ });
+  t.match(readFileSync(out, 'utf8'), /<html[^]*NW-10482[^]*<\/html>/);
+  t.match(await run('templates', 'preview', 'order-confirmation', '--format', 'text'), { code: 0, stdout: /NW-10482/ });
+  const pdf = join(temporaryDirectory(t), 'invoice.pdf');
+  t.match(await run('templates', 'preview', fileOf('attachments/invoice.json'), '--out', pdf), { code: 0 });
+  t.equal(readFileSync(pdf).subarray(0, 5).toString(), '%PDF-');
+  edit('emails/ticket.json', { subject: 'Not pushed' });
+  const { stdout } = await run('templates', 'preview', fileOf('emails/ticket.json'), '--json');
+  t.match(JSON.parse(stdout), { subject: 'Not pushed', format: 'html', content: /<html/ });
+  await run('templates', 'pull', folder, '--force');
+  t.match(await run('templates', 'preview', 'nothing'), { code: 1, stderr: /there is no template nothing/ });
+  t.match(await run('templates', 'preview', fileOf('emails/nothing.json')), { code: 1, stderr: /there is no file/ });
+  t.match(await run('templates', 'preview', fileOf('blocks/letter.json')), { code: 1, stderr: /is a block/ });
+  t.match(await run('templates', 'preview', 'ticket', '--format', 'pdf'), { code: 1, stderr: /not one of html, text/ });
+});
+
+await t.test('send-test, and emails list and show', async (t) => {
+  const { code, stdout } = await run('templates', 'send-test', fileOf('emails/ticket.json'), '--to', 'bo@example.com', '--json');
+  t.equal(code, 0);
+  const { id } = JSON.parse(stdout) as Readonly<{ id: string }>;
+  await eventually('it is delivered', async () => (await client.emails.get(id)).status === 'delivered');
+  const listed = await run('emails', 'list', '--recipient', 'bo@example.com');
+  t.match(listed.stdout, /^CREATED \(UTC\) +STATUS +TO +SUBJECT, ID\n[-\d]+ [\d:]+ +delivered +bo@example\.com +\[Test\] /);
+  t.match(listed.stdout, `  ${id}\n`);
+  for (const line of listed.stdout.split('\n')) t.ok(line.length <= 80, line);
+  t.match(await run('emails', 'list', '--recipient', 'nobody@example.com'), { stdout: 'There is no such email.\n' });
+  for (const reference of [id, 'bo@example.com']) {
+    const shown = await run('emails', 'show', reference);
+    t.match(shown.stdout, /^\[Test\] .* delivered\nIt was delivered\.\n\n {2}to +bo@example\.com: delivered/);
+  }
+  const json = JSON.parse((await run('emails', 'show', id, '--json')).stdout) as Fields;
+  t.match(json, { id, status: 'delivered', timeline: [{ kind: String, at: String }] });
+  t.match(await run('emails', 'show', 'eve@example.com'), { code: 1, stderr: /there is no email to eve@example\.com/ });
+  t.match(await run('emails', 'list', '--status', 'lost'), { code: 1, stderr: /--status lost is not one of/ });
+  t.match(await run('emails', 'list', '--since', 'soon'), { code: 1, stderr: /--since soon is not an ISO 8601 time/ });
+});
+
+await t.test('emails tail: new ones and new states, until Ctrl-C', async (t) => {
+  const tail = started('emails', 'tail', '--limit', '1', '--json');
+  await eventually('it shows the last one', () => tail.output().includes('bo@example.com'));
+  const { id } = await client.send(sendBody() as never) as Readonly<{ id: string }>;
+  await eventually('it shows the delivery', () => tail.output().includes(`"id":"${id}","status":"delivered"`));
+  t.match(await tail.end('SIGINT'), { code: 0, stderr: '' });
+});
+
+await t.test('webhooks listen: each event is forwarded as the service signs it', async (t) => {
+  const receiver = await openReceiver();
+  const listener = started('webhooks', 'listen', '--forward-to', `${receiver.url}/hook`);
+  const secret = await eventually('it listens', () => /signed with (whsec_\S+)/.exec(listener.output())?.[1]);
+  await client.send(sendBody() as never);
+  const delivered = await eventually('the delivery is forwarded', () =>
+    receiver.received().find(({ headers }) => headers['x-service-event'] === 'email.delivered'),
+  );
+  t.equal(delivered.path, '/hook');
+  const verified = await verify({ body: delivered.body, headers: delivered.headers, secret });
+  t.match(verified, { id: /^evt_/, event: { event: 'email.delivered' } });
+  await t.rejects(verify({ body: `${delivered.body} `, headers: delivered.headers, secret }));
+  await eventually('the answer is shown', () => /email\.delivered .* → 200 in \d+ ms/.test(listener.output()));
+  receiver.answer(500);
+  await client.send(sendBody() as never);
+  await eventually('a refusal is shown', () => /→ 500 in \d+ ms: status 500/.test(listener.output()));
+  t.equal((await client.webhooks.list().all()).length, 1);
+  t.match(await listener.end('SIGTERM'), { code: 0 });
+  t.equal((await client.webhooks.list().all()).length, 0, 'its subscription goes with it');
+  await receiver.close();
+});
+
+await t.test('faults name themselves, and no key', async (t) => {
+  const wrong = `${key.slice(0, -4)}0000`;
+  const refused = await run('templates', 'list', '--key', wrong);
+  t.match(refused, { code: 1, stdout: '', stderr: /^sealpost: .* \(API_KEY_INVALID\)\n$/ });
+  const json = await run('templates', 'list', '--key', wrong, '--json');
+  t.match(JSON.parse(json.stderr), { error: { code: 'API_KEY_INVALID', status: 401, message: String } });
+  const { key: narrow } = await createKey('--name', 'narrow', '--permissions', 'emails:read');
+  const forbidden = await run('templates', 'list', '--key', narrow);
+  t.match(forbidden, { code: 1, stderr: /templates:read.*\(FORBIDDEN\)/ });
+  const unknown = await run('templates', 'list', `--kye=${key}`);
+  t.match(unknown, { code: 1, stderr: /unknown option/ });
+  const swapped = await run('templates', 'list', '--url', key);
+  t.match(swapped, { code: 1, stderr: /is not the address of a service/ });
+  const away = await run('emails', 'list', '--url', 'http://127.0.0.1:9', '--key', key);
+  t.match(away, { code: 1, stderr: /http:\/\/127\.0\.0\.1:9 could not be reached\. \(NOT_REACHED\)/ });
+  const page = await openBetween((_method, _path, reply) => {
+    reply.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
+    return Promise.resolve(true);
+  });
+  const html = await run('emails', 'list', '--url', page, '--key', key);
+  t.match(html, { code: 1, stderr: /something other than JSON: is `url` its address\? \(UNEXPECTED_ANSWER\)/ });
+  const local = await run('timeline', 'x', '--url', base);
+  t.match(local, { code: 1, stderr: /timeline works on the data directory of this machine/ });
+  t.match(await runBare('emails', 'list'), { code: 1, stderr: /no service is named: run `sealpost login --url/ });
+  t.match(await runBare('emails', 'list', '--url', base), { code: 1, stderr: /there is no key for / });
+  for (const { stdout, stderr } of [refused, json, forbidden, unknown, swapped, away, html, local])
+    t.notMatch(stdout + stderr, /sk_\w{8}/);
+});
+
+await t.test('profiles of keys: a file of one user, commands without options', async (t) => {
+  const file = join(home, 'sealpost', 'profiles.json');
+  t.match(await runBare('profiles'), { code: 0, stdout: /^There is no profile yet/ });
+  t.match(await runBare('login', '--url', base, '--key', 'sealpost_sk_wrong'), { code: 1, stderr: /API_KEY_INVALID/ });
+  t.notOk(existsSync(file));
+  t.match(await runBare('login', '--url', `${base}/`, '--key', key), { code: 0, stdout: `Commands from afar now call ${base}` });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.match(await runBare('login', '--url', base, '--key', key, '--profile', 'second'), { code: 0 });
+  t.match(await runBare('profiles'), { stdout: /^\* +second +http/m });
+  t.match(await runBare('profiles', new URL(base).host), { stdout: /^ +second +http/m });
+  t.match(await runBare('emails', 'list', '--limit', '1'), { code: 0, stdout: /^CREATED/ });
+  t.match(await runBare('emails', 'list', '--profile', 'third'), { code: 1, stderr: /there is no profile third/ });
+  t.match(await runBare('emails', 'list', '--profile', 'second', '--url', 'https://other.example'), {
+    code: 1,
+    stderr: /--url is not the address of the profile second/,
+  });
+  t.match(await runBare('emails', 'list', '--url', 'http://127.0.0.1:9'), { code: 1, stderr: /there is no key for / });
+  chmodSync(file, 0o644);
+  t.match(await runBare('emails', 'list'), { code: 1, stderr: /others can read .*profiles\.json/ });
+  chmodSync(file, 0o600);
+  t.match(await runBare('logout', '--profile', 'second'), { code: 0, stdout: /revoke it at the service/ });
+  t.match(await runBare('logout'), { code: 0 });
+  t.match(await runBare('logout'), { code: 1, stderr: /nobody is signed in/ });
+  writeFileSync(file, '{"profiles":[');
+  t.match(await runBare('emails', 'list'), { code: 1, stderr: /profiles\.json cannot be used: it is no JSON/ });
+  rmSync(file);
+});
+
+const hasProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
+
+await t.test('completion', async (t) => {
+  t.match(await run('completion', 'tcsh'), { code: 1, stderr: /tcsh is not one of bash, zsh, fish/ });
+  const scripts = temporaryDirectory(t);
+  const scriptOf = async (shell: string): Promise<string> => {
+    const { code, stdout } = await run('completion', shell);
+    t.equal(code, 0);
+    const file = join(scripts, shell);
+    writeFileSync(file, stdout);
+    return file;
+  };
+  const asked = [
+    { line: ['templates', 'pu'], has: ['pull', 'push'], lacks: ['list'] },
+    { line: ['--profile', 'emails', 'templates', 'push', '--'], has: ['--dry-run', '--url', '--only'], lacks: ['--status'] },
+    { line: ['emails', 'list', '--status', 'templates', '--re'], has: ['--recipient'], lacks: ['--port'] },
+    { line: ['comp'], has: ['completion'], lacks: ['templates'] },
+  ];
+  const bash = await scriptOf('bash');
+  for (const { line, has, lacks } of asked) {
+    const words = ['sealpost', ...line].map((word) => `'${word}'`).join(' ');
+    const { stdout, stderr } = spawnSync('bash', [
+      '-c',
+      `source '${bash}'; COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _sealpost; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ]);
+    t.equal(stderr.toString(), '');
+    const offered = stdout.toString().split('\n');
+    for (const word of has) t.ok(offered.includes(word), `bash: ${line.join(' ')} → ${word}`);
+    for (const word of lacks) t.notOk(offered.includes(word), `bash: ${line.join(' ')} ↛ ${word}`);
+  }
+  const fish = await scriptOf('fish');
+  await t.test('fish', { skip: !hasProgram('fish') && 'fish is missing' }, async (t) => {
+    for (const { line, has, lacks } of asked) {
+      const { stdout, stderr } = spawnSync('fish', ['-N', '-c', `source '${fish}'; complete -C 'sealpost ${line.join(' ')}'`]);
+      t.equal(stderr.toString(), '');
+      const offered = stdout.toString().split('\n').map((one) => one.split('\t')[0]);
+      for (const word of has) t.ok(offered.includes(word), `${line.join(' ')} → ${word}`);
+      for (const word of lacks) t.notOk(offered.includes(word), `${line.join(' ')} ↛ ${word}`);
+    }
+  });
+  const zsh = await scriptOf('zsh');
+  await t.test('zsh', { skip: !hasProgram('zsh') && 'zsh is missing' }, async (t) => {
+    for (const { line, has, lacks } of asked) {
+      // The two functions by which the script offers words print them here.
+      const { stdout, stderr } = spawnSync('zsh', [
+        '-f',
+        '-c',
+        `compdef() { :; }; _files() { :; }; _describe() { print -l -- \${(P)@[-1]}; }; source '${zsh}'; words=(sealpost ${line.join(' ')}); CURRENT=$#words; _sealpost`,
+      ]);
+      t.equal(stderr.toString(), '');
+      const begun = line.at(-1) ?? '';
+      const offered = stdout
+        .toString()
+        .split('\n')
+        .map((one) => one.split(':')[0] ?? '')
+        .filter((one) => one.startsWith(begun));
+      for (const word of has) t.ok(offered.includes(word), `${line.join(' ')} → ${word}`);
+      for (const word of lacks) t.notOk(offered.includes(word), `${line.join(' ')} ↛ ${word}`);
+    }
+  });
+});
