@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createClient, SealpostError, type Client } from '../../../packages/sdk/src/index.js';
 import { readRemoteSettings, type RemoteSettings } from '../../service/settings/config.js';
-import { machineClock } from '../../service/machine.js';
+import { openClock } from '../../service/ops/clock.js';
 import { reasonOf, replaceDurably } from '../../shared/files.js';
 import { print, printFault } from '../core/output.js';
 import { CliFault, printJson, safe, tableOf, type RemoteOptions } from './output.js';
@@ -138,7 +138,7 @@ const ofProfile = (profile: Profile, name: string, { profilesFile }: RemoteSetti
  */
 const freshToken = async (file: string, name: string, known: RemoteTokens): Promise<string> => {
   const isFresh = ({ expiresAt }: RemoteTokens): boolean =>
-    Date.parse(expiresAt) - machineClock().now() > BEFORE_END_MS;
+    Date.parse(expiresAt) - openClock().now() > BEFORE_END_MS;
   if (isFresh(known)) return known.accessToken;
   return withLock(file, async () => {
     const stored = readProfiles(file);
@@ -176,7 +176,7 @@ const withLock = async <Result>(file: string, work: () => Promise<Result>): Prom
 /** A process that was killed leaves its lock behind. */
 const isAbandoned = (lock: string): boolean => {
   const stat = statSync(lock, { throwIfNoEntry: false });
-  return stat !== undefined && machineClock().now() - stat.mtimeMs > LOCKED_MAX_MS;
+  return stat !== undefined && openClock().now() - stat.mtimeMs > LOCKED_MAX_MS;
 };
 
 /** Throws PROFILES_UNSAFE for a file that others can read, and for one that is damaged. */

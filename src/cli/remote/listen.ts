@@ -8,7 +8,7 @@ import type { Client, Webhook, WebhookEventList } from '../../../packages/sdk/sr
 import { webhookKinds, type WebhookKind } from '../../domain/core/event.js';
 import { isoTime } from '../../domain/core/time.js';
 import { deliveryHeaders, formatSecret, SECRET_BYTES, signingKeysOf } from '../../domain/webhooks/delivery.js';
-import { machineClock } from '../../service/machine.js';
+import { openClock } from '../../service/ops/clock.js';
 import { print, printFault } from '../core/output.js';
 import { connect } from './connection.js';
 import { follow, stopSignal } from './emails.js';
@@ -112,7 +112,7 @@ const leaseFrom = (nowMs: number): string =>
 
 /** Makes a subscription for this command alone, and removes those of listeners that were killed. */
 const openSubscription = async (client: Client, events: readonly WebhookKind[]): Promise<Subscription> => {
-  const clock = machineClock();
+  const clock = openClock();
   for await (const one of client.webhooks.list({ limit: 100 }))
     if (isAbandoned(one, clock.now())) await client.webhooks.delete(one.id, { permanently: true });
   let renewedMs = clock.now();
@@ -165,7 +165,7 @@ const posted = async (
   keys: ReturnType<typeof signingKeysOf>,
   signal: AbortSignal,
 ): Promise<Outcome> => {
-  const clock = machineClock();
+  const clock = openClock();
   const startMs = clock.monotonic();
   const ms = (): number => Math.round(clock.monotonic() - startMs);
   try {

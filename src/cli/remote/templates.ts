@@ -576,6 +576,9 @@ const templateOf = async (client: Client, reference: string, isAttachment = fals
   throw new CliFault('NOT_FOUND', `there is no template ${reference}; \`sealpost templates list\` lists them`);
 };
 
+/** A large document takes its time. */
+const RENDERING = { timeoutMs: 120_000 };
+
 const variablesOf = ({ variables, locale }: RenderOptions): Content => ({
   ...(variables === undefined ? {} : { variables: readJsonFile(variables) }),
   ...(locale === undefined ? {} : { locale }),
@@ -591,10 +594,10 @@ const assertValid = (name: string, errors: readonly Readonly<{ field: string; me
 type Rendered = Readonly<{ subject?: string; extension: string; bytes: Buffer; told: readonly string[] }>;
 
 const renderedEmail = async (client: Client, template: TemplateFile, options: RenderOptions) => {
-  const { subject, html, text, errors, warnings, emptyPaths } = await client.templates.check({
-    template: template.content,
-    ...variablesOf(options),
-  });
+  const { subject, html, text, errors, warnings, emptyPaths } = await client.templates.check(
+    { template: template.content, ...variablesOf(options) },
+    RENDERING,
+  );
   assertValid(template.name, errors);
   return { subject: subject ?? '', html: html ?? '', text: text ?? '', told: toldOf(warnings, emptyPaths) };
 };
@@ -617,11 +620,10 @@ const rendered = async (client: Client, template: TemplateFile, options: RenderO
         format === undefined
           ? {}
           : { format: chosenOf('--format', format, ['pdf', 'xlsx']) === 'pdf' ? ('pdf' as const) : ('excel' as const) };
-      const made = await client.attachmentTemplates.check({
-        template: template.content,
-        ...variablesOf(options),
-        ...wanted,
-      });
+      const made = await client.attachmentTemplates.check(
+        { template: template.content, ...variablesOf(options), ...wanted },
+        RENDERING,
+      );
       assertValid(template.name, made.errors);
       return {
         extension: made.format === 'pdf' ? 'pdf' : 'xlsx',

@@ -18,6 +18,7 @@ import t from 'tap';
 import { createClient, verify } from '../../../packages/sdk/src/index.js';
 import { sendBody } from '../../support/app.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
+import { runPage, shownOf } from '../../support/documented-pages.js';
 import { environmentOf, finished, mainFile, runCommand, type Settings } from '../../support/server-process.js';
 import { eventually } from '../../support/wait.js';
 import { openReceiver } from '../../support/webhook-receiver.js';
@@ -291,7 +292,7 @@ await t.test('webhooks listen: each event is forwarded as the service signs it',
   const secret = await eventually('it listens', () => /signed with (whsec_\S+)/.exec(listener.output())?.[1]);
   await client.send(sendBody() as never);
   const delivered = await eventually('the delivery is forwarded', () =>
-    receiver.received().find(({ headers }) => headers['x-service-event'] === 'email.delivered'),
+    receiver.received().find(({ headers }) => headers['x-service-event-type'] === 'email.delivered'),
   );
   t.equal(delivered.path, '/hook');
   const verified = await verify({ body: delivered.body, headers: delivered.headers, secret });
@@ -362,6 +363,12 @@ await t.test('profiles of keys: a file of one user, commands without options', a
   writeFileSync(file, '{"profiles":[');
   t.match(await runBare('emails', 'list'), { code: 1, stderr: /profiles\.json cannot be used: it is no JSON/ });
   rmSync(file);
+});
+
+await t.test('the page of the commands from afar, as a reader follows it', async (t) => {
+  const reader = { base, key, directory: temporaryDirectory(t), settings: { XDG_CONFIG_HOME: home } };
+  await runPage(t, shownOf('docs/command-line-remote.md'), reader);
+  t.match(readFileSync(join(reader.directory, 'order.html'), 'utf8'), /NW-10482/);
 });
 
 const hasProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
