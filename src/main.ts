@@ -4,7 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 import { Command } from 'commander';
 import { loadEnvFile } from './service/settings/config.js';
 import { endProcess } from './cli/core/exit.js';
-import { endWhenNobodyReads, explain, printFault } from './cli/core/output.js';
+import { endWhenNobodyReads, explain, printFault, withoutKeys } from './cli/core/output.js';
 import { addLogCommands, addTeamCommands } from './cli/commands.js';
 import type { ChangeKeyOptions, CreateKeyOptions } from './cli/keys.js';
 import type { BackupOptions, RestoreOptions } from './cli/ops/backup.js';
@@ -49,6 +49,7 @@ const program = new Command('sealpost')
     'Transactional email whose log is its ledger. Settings are environment variables; .env.example lists them.',
   )
   .version(version)
+  .configureOutput({ writeErr: (text) => void process.stderr.write(withoutKeys(text)) })
   .showHelpAfterError('(--help says more)');
 
 program

@@ -91,6 +91,7 @@ const targetOf = (options: RemoteOptions, settings: RemoteSettings): Target => {
       'no service is named: run `sealpost login --url https://…`, or set SEALPOST_API_URL and SEALPOST_API_KEY',
     );
   }
+  addressOf(url);
   // A key goes to the service that it was set for, and to no other.
   const keyOfSettings = settings.url === undefined || isSame(settings.url, url) ? settings.key : undefined;
   const key = options.key ?? keyOfSettings;
@@ -137,8 +138,7 @@ const ofProfile = (profile: Profile, name: string, { profilesFile }: RemoteSetti
  * second of two processes takes what the first one got.
  */
 const freshToken = async (file: string, name: string, known: RemoteTokens): Promise<string> => {
-  const isFresh = ({ expiresAt }: RemoteTokens): boolean =>
-    Date.parse(expiresAt) - openClock().now() > BEFORE_END_MS;
+  const isFresh = ({ expiresAt }: RemoteTokens): boolean => Date.parse(expiresAt) - openClock().now() > BEFORE_END_MS;
   if (isFresh(known)) return known.accessToken;
   return withLock(file, async () => {
     const stored = readProfiles(file);

@@ -4,7 +4,7 @@
  */
 import { SealpostError } from '../../../packages/sdk/src/index.js';
 import { ConfigError } from '../../service/settings/config.js';
-import { explain, print, printFault } from '../core/output.js';
+import { explain, print, printFault, withoutKeys } from '../core/output.js';
 
 /** Options of every command from afar. */
 export type RemoteOptions = Readonly<{
@@ -111,9 +111,6 @@ const codeOf = (fault: unknown): string =>
     : fault instanceof ConfigError
       ? 'SETTING_INVALID'
       : 'FAILED';
-
-/** A key that was typed in the place of something else would stand in the message about it. */
-const withoutKeys = (text: string): string => text.replace(/(sealpost_(?:test_)?sk_)[\w-]+/g, '$1…');
 
 /** Prints a fault on standard error: a sentence, or with `--json` an object with its code. The command ends with 1. */
 export const tellFault = (fault: unknown, isJson: boolean): void => {

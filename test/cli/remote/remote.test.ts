@@ -116,7 +116,10 @@ await t.test('push: what differs alone, first in words', async (t) => {
   edit('emails/password-reset.json', { subject: 'Choose another password' });
   const differs = await run('templates', 'diff', folder);
   t.equal(differs.code, 2);
-  t.match(differs.stdout, /^emails\/password-reset\.json\n {2}changed subject: “.*” → “Choose another password”\n1 of /);
+  t.match(
+    differs.stdout,
+    /^emails\/password-reset\.json\n {2}changed subject: “.*” → “Choose another password”\n1 of /,
+  );
   const { code, stdout } = await run('templates', 'diff', folder, '--json', '--only', 'password-reset');
   t.equal(code, 2);
   t.match(JSON.parse(stdout), {
@@ -159,10 +162,19 @@ await t.test('two people: a change in between is told, and not overwritten', asy
   edit('emails/news.json', { subject: 'Mine' });
   t.match(await run('templates', 'push', folder), { code: 0 });
   edit('emails/news.json', { subject: 'Theirs' }, other);
-  t.match(await run('templates', 'push', other), { code: 1, stderr: /emails\/news\.json changed on the service since/ });
-  t.match(await run('templates', 'push', other, '--json'), { code: 1, stderr: /^\{"error":\{"code":"CHANGED_MEANWHILE"/ });
+  t.match(await run('templates', 'push', other), {
+    code: 1,
+    stderr: /emails\/news\.json changed on the service since/,
+  });
+  t.match(await run('templates', 'push', other, '--json'), {
+    code: 1,
+    stderr: /^\{"error":\{"code":"CHANGED_MEANWHILE"/,
+  });
   t.equal((await client.templates.get('news')).subject, 'Mine');
-  t.match(await run('templates', 'pull', other), { code: 1, stderr: /^emails\/news\.json was edited here and differs/ });
+  t.match(await run('templates', 'pull', other), {
+    code: 1,
+    stderr: /^emails\/news\.json was edited here and differs/,
+  });
   t.equal(read('emails/news.json', other)['subject'], 'Theirs');
   t.match(await run('templates', 'pull', other, '--force'), { code: 0, stdout: /^updated +emails\/news\.json$/m });
   edit('emails/news.json', { subject: 'Of both' }, other);
@@ -258,12 +270,22 @@ await t.test('preview: of the service and of a file that was never pushed', asyn
 });
 
 await t.test('send-test, and emails list and show', async (t) => {
-  const { code, stdout } = await run('templates', 'send-test', fileOf('emails/ticket.json'), '--to', 'bo@example.com', '--json');
+  const { code, stdout } = await run(
+    'templates',
+    'send-test',
+    fileOf('emails/ticket.json'),
+    '--to',
+    'bo@example.com',
+    '--json',
+  );
   t.equal(code, 0);
   const { id } = JSON.parse(stdout) as Readonly<{ id: string }>;
   await eventually('it is delivered', async () => (await client.emails.get(id)).status === 'delivered');
   const listed = await run('emails', 'list', '--recipient', 'bo@example.com');
-  t.match(listed.stdout, /^CREATED \(UTC\) +STATUS +TO +SUBJECT, ID\n[-\d]+ [\d:]+ +delivered +bo@example\.com +\[Test\] /);
+  t.match(
+    listed.stdout,
+    /^CREATED \(UTC\) +STATUS +TO +SUBJECT, ID\n[-\d]+ [\d:]+ +delivered +bo@example\.com +\[Test\] /,
+  );
   t.match(listed.stdout, `  ${id}\n`);
   for (const line of listed.stdout.split('\n')) t.ok(line.length <= 80, line);
   t.match(await run('emails', 'list', '--recipient', 'nobody@example.com'), { stdout: 'There is no such email.\n' });
@@ -281,7 +303,7 @@ await t.test('send-test, and emails list and show', async (t) => {
 await t.test('emails tail: new ones and new states, until Ctrl-C', async (t) => {
   const tail = started('emails', 'tail', '--limit', '1', '--json');
   await eventually('it shows the last one', () => tail.output().includes('bo@example.com'));
-  const { id } = await client.send(sendBody() as never) as Readonly<{ id: string }>;
+  const { id } = (await client.send(sendBody() as never)) as Readonly<{ id: string }>;
   await eventually('it shows the delivery', () => tail.output().includes(`"id":"${id}","status":"delivered"`));
   t.match(await tail.end('SIGINT'), { code: 0, stderr: '' });
 });
@@ -311,9 +333,9 @@ await t.test('webhooks listen: each event is forwarded as the service signs it',
 await t.test('faults name themselves, and no key', async (t) => {
   const wrong = `${key.slice(0, -4)}0000`;
   const refused = await run('templates', 'list', '--key', wrong);
-  t.match(refused, { code: 1, stdout: '', stderr: /^sealpost: .* \(API_KEY_INVALID\)\n$/ });
+  t.match(refused, { code: 1, stdout: '', stderr: /^sealpost: .* \(API_KEY_NOT_FOUND\)\n$/ });
   const json = await run('templates', 'list', '--key', wrong, '--json');
-  t.match(JSON.parse(json.stderr), { error: { code: 'API_KEY_INVALID', status: 401, message: String } });
+  t.match(JSON.parse(json.stderr), { error: { code: 'API_KEY_NOT_FOUND', status: 401, message: String } });
   const { key: narrow } = await createKey('--name', 'narrow', '--permissions', 'emails:read');
   const forbidden = await run('templates', 'list', '--key', narrow);
   t.match(forbidden, { code: 1, stderr: /templates:read.*\(FORBIDDEN\)/ });
@@ -340,9 +362,15 @@ await t.test('faults name themselves, and no key', async (t) => {
 await t.test('profiles of keys: a file of one user, commands without options', async (t) => {
   const file = join(home, 'sealpost', 'profiles.json');
   t.match(await runBare('profiles'), { code: 0, stdout: /^There is no profile yet/ });
-  t.match(await runBare('login', '--url', base, '--key', 'sealpost_sk_wrong'), { code: 1, stderr: /API_KEY_INVALID/ });
+  t.match(await runBare('login', '--url', base, '--key', 'sealpost_sk_wrong'), {
+    code: 1,
+    stderr: /\(INVALID_API_KEY\)/,
+  });
   t.notOk(existsSync(file));
-  t.match(await runBare('login', '--url', `${base}/`, '--key', key), { code: 0, stdout: `Commands from afar now call ${base}` });
+  t.match(await runBare('login', '--url', `${base}/`, '--key', key), {
+    code: 0,
+    stdout: `Commands from afar now call ${base}`,
+  });
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.match(await runBare('login', '--url', base, '--key', key, '--profile', 'second'), { code: 0 });
   t.match(await runBare('profiles'), { stdout: /^\* +second +http/m });
@@ -385,7 +413,11 @@ await t.test('completion', async (t) => {
   };
   const asked = [
     { line: ['templates', 'pu'], has: ['pull', 'push'], lacks: ['list'] },
-    { line: ['--profile', 'emails', 'templates', 'push', '--'], has: ['--dry-run', '--url', '--only'], lacks: ['--status'] },
+    {
+      line: ['--profile', 'emails', 'templates', 'push', '--'],
+      has: ['--dry-run', '--url', '--only'],
+      lacks: ['--status'],
+    },
     { line: ['emails', 'list', '--status', 'templates', '--re'], has: ['--recipient'], lacks: ['--port'] },
     { line: ['comp'], has: ['completion'], lacks: ['templates'] },
   ];
@@ -404,9 +436,16 @@ await t.test('completion', async (t) => {
   const fish = await scriptOf('fish');
   await t.test('fish', { skip: !hasProgram('fish') && 'fish is missing' }, async (t) => {
     for (const { line, has, lacks } of asked) {
-      const { stdout, stderr } = spawnSync('fish', ['-N', '-c', `source '${fish}'; complete -C 'sealpost ${line.join(' ')}'`]);
+      const { stdout, stderr } = spawnSync('fish', [
+        '-N',
+        '-c',
+        `source '${fish}'; complete -C 'sealpost ${line.join(' ')}'`,
+      ]);
       t.equal(stderr.toString(), '');
-      const offered = stdout.toString().split('\n').map((one) => one.split('\t')[0]);
+      const offered = stdout
+        .toString()
+        .split('\n')
+        .map((one) => one.split('\t')[0]);
       for (const word of has) t.ok(offered.includes(word), `${line.join(' ')} → ${word}`);
       for (const word of lacks) t.notOk(offered.includes(word), `${line.join(' ')} ↛ ${word}`);
     }
