@@ -226,7 +226,7 @@ export const fingerprintOf = (kind: Kind, stored: Content): string =>
     .update(JSON.stringify(sorted(wholeOf(kind, contentOf(kind, stored)))))
     .digest('base64url');
 
-/** What the service had of a template when its file was last equal to it. */
+/** The state that a template had on the service when its file was last equal to it. */
 export type Known = Readonly<{ id: string; updatedAt: string; fingerprint: string }>;
 
 export type Memory = Readonly<{

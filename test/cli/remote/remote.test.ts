@@ -182,7 +182,7 @@ await t.test('two people: a change in between is told, and not overwritten', asy
   t.match(await run('templates', 'pull', folder), { code: 0, stdout: /^updated +emails\/news\.json$/m });
   t.equal(read('emails/news.json')['subject'], 'Of both');
 
-  // Somebody is quicker by the time between the reading and the writing of one push.
+  // Another person changes it between the reading and the writing of one push.
   let isFirst = true;
   const url = await openBetween(async (method) => {
     if (method === 'PATCH' && isFirst) {
