@@ -11,7 +11,7 @@ const groups = {
   Follow: ['dashboard', 'webhooks', 'bounces', 'timeline', 'tracking', 'analytics'],
   Recipients: ['suppressions', 'unsubscribe', 'privacy', 'retention'],
   Team: ['users', 'sign-in', 'teams', 'permissions', 'oauth', 'credits', 'audit'],
-  Programs: ['sdk', 'command-line', 'mcp', 'clients'],
+  Programs: ['sdk', 'command-line', 'command-line-remote', 'mcp', 'clients'],
   Operate: ['vps', 'deploy', 'operating', 'upgrading', 'performance'],
   Inside: ['architecture', 'development', 'dependencies'],
 };
