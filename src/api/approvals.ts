@@ -2,8 +2,9 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { approvalStatuses, rejectionReasons } from '../domain/approvals/decider.js';
 import { nullable } from '../domain/core/schema.js';
-import { closed, enumOf, RecipientSchema, templateIdField, Time } from './core/common.js';
+import { closed, enumOf, RecipientSchema, templateIdField, Time, valuesSchema } from './core/common.js';
 import { paging } from './core/queries.js';
+import { SentContentSchema } from './email-content.js';
 
 const mailboxes = Type.Array(RecipientSchema);
 
@@ -35,6 +36,9 @@ export const ApprovalSchema = Type.Object(
     askedAt: Time,
     askedBy: Type.String({ description: 'Who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`' }),
     askedByName: nullable(Type.String({ description: 'Name of the API key or app; null for a person' })),
+    askedFor: nullable(
+      Type.String({ description: 'The person on whose behalf an app asked: `user:<id>`; null where there is none' }),
+    ),
     expiresAt: Type.String({ format: 'date-time', description: 'From then on nobody can approve it' }),
     decidedAt: nullable(Time),
     decidedBy: nullable(
@@ -58,6 +62,18 @@ export const ApprovalSchema = Type.Object(
   closed,
 );
 export type ApprovalRecord = Static<typeof ApprovalSchema>;
+
+export const ApprovalContentSchema = Type.Object(
+  {
+    ...SentContentSchema.properties,
+    variables: valuesSchema('Those of the call; the mail shows some of them'),
+    metadata: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'That of the call; the mail does not show it',
+    }),
+  },
+  closed,
+);
+export type ApprovalContent = Static<typeof ApprovalContentSchema>;
 
 export const ApprovalsQuerySchema = Type.Object({ ...paging, status: Type.Optional(enumOf(approvalStatuses)) }, closed);
 

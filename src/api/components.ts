@@ -100,6 +100,7 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   EmailListItem: 'One email in a list.',
   SentContent: 'The mail itself, as a recipient got it, without tracking.',
   Approval: 'A send that a program asked for, and what a person decided on it.',
+  ApprovalContent: 'The mail of an approval as it would leave, with the values of the call.',
   ApproveRequest: { name: 'ApproveSendRequest', text: 'What the person approves.' },
   RejectRequest: { name: 'RejectSendRequest', text: 'Why the person rejects it.' },
   EmailCounts: 'Emails by state.',

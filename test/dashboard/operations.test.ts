@@ -13,13 +13,6 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
   ['programs send by the API; the page of one email sends again', ['sendEmail', 'sendEmails', 'resendEmail']],
   ['programs ask for approvals, and withdraw them', ['requestApproval', 'withdrawApproval']],
   [
-    'a person reads and decides on an approval on its own page',
-    [
-      ...['listApprovals', 'getApproval', 'getApprovalContent', 'showApproval', 'getApprovalAttachment'],
-      ...['approveSend', 'rejectSend'],
-    ],
-  ],
-  [
     'an email is changed on its own page',
     ['rescheduleEmail', 'retryEmails', 'deleteEmails', 'retryEmail', 'cancelEmail', 'deleteEmail'],
   ],

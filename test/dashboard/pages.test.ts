@@ -14,6 +14,7 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwA
 const entries = [
   ['templates', 'Templates', 'templates:read'],
   ['batches', 'Bulk sends', 'emails:read'],
+  ['approvals', 'Approvals', 'emails:read'],
   ['domains', 'Sender domains', 'domains:manage'],
   ['suppressions', 'Suppressions', 'suppressions:manage'],
   ['gallery', 'Assets', 'templates:read'],

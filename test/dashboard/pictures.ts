@@ -64,6 +64,19 @@ void t.test('pictures of every page', async (t) => {
       ],
       tags: ['shop'],
     });
+  await make(
+    '/api/approvals',
+    {
+      content: {
+        subject: 'Your order 4711 will be late',
+        html: '<h1>Your order will be late</h1><p>Hello {{name}}, our carrier has lost your parcel. A new one leaves today, and costs you nothing.</p><p><a href="https://shop.example/">The shop</a></p>',
+      },
+      to: [{ email: 'success+kim@simulator.sealpost', name: 'Kim Example' }],
+      cc: [{ email: 'success+desk@simulator.sealpost' }],
+      variables: { name: 'Kim' },
+    },
+    'approvals',
+  );
   await eventually('all is sent', async () => {
     const { body } = await app.call<{ counts: Record<string, number> }>('GET', '/api/emails/counts');
     return (body.counts['queued'] ?? 0) + (body.counts['processing'] ?? 0) === 0 ? true : undefined;

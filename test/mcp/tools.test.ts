@@ -181,7 +181,7 @@ void t.test('a test key sends at once and nothing leaves; a live key asks a pers
   const asked = fine(t, await live.call('send_email', { ...email, requestKey: 'model-1' }), 'ask');
   t.match(asked, {
     status: 'requested',
-    page: new RegExp(`/app/approvals/${String(asked['id'])}$`),
+    page: new RegExp(`/app/approvals/${String(asked['id'])}\\?team=[0-9a-f-]{36}$`),
     emailId: null,
     recipientCount: 1,
     foreign: { subject: /./ },

@@ -82,6 +82,7 @@ export const onlyInAll: readonly Left[] = [
       'adapters/render/excel/looks',
       'adapters/render/golden-pictures',
       'dashboard/acts',
+      'dashboard/approvals',
       'dashboard/emails',
       'dashboard/prefix',
       'dashboard/keys',

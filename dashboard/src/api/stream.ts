@@ -25,7 +25,7 @@ type Told = Readonly<{ event: LiveEvent; id: string }> | 'hello';
 type Follower = Readonly<{ listeners: Set<Listener>; isLive: () => boolean; close: () => void }>;
 
 /** The topics that the stream tells, each to those with its permission. */
-const topics = { emails: 'emails:read', queue: 'analytics:read' } as const;
+const topics = { emails: 'emails:read', queue: 'analytics:read', approvals: 'emails:read' } as const;
 /** A stream without a page is kept this long for the next page of the tab. */
 const KEPT_MS = 5_000;
 /** After an answer other than 200 a browser does not connect again by itself. */
@@ -70,6 +70,7 @@ const openFollower = (teamId: string): Follower => {
     if (id !== '') lastId = id;
     if (event.kind === 'state') isLive = event.isLive;
     for (const listener of listeners) listener(event);
+    showApprovals(teamId, event);
   };
   const tell = (event: LiveEvent, id = ''): void => {
     hear(event, id);
@@ -104,6 +105,18 @@ const openFollower = (teamId: string): Follower => {
       channel.close();
     },
   };
+};
+
+/** Shows changed approvals on each page that follows the stream. A list or a count is read again. */
+const showApprovals = (teamId: string, event: LiveEvent): void => {
+  const changes = event.kind === 'changes' ? event.changes.approvals : undefined;
+  if (changes === undefined && event.kind !== 'reset') return;
+  for (const item of changes?.changed ?? [])
+    queryClient.setQueryData(['/approvals', teamId, 'one', item.id], (known?: object) => known && item);
+  void queryClient.invalidateQueries({
+    queryKey: ['/approvals', teamId],
+    predicate: ({ queryKey }) => changes === undefined || queryKey[2] !== 'one',
+  });
 };
 
 /** Follows one stream, which reconnects by itself, until the service ends it for good. */

@@ -1,10 +1,11 @@
 /** The pages beside those of emails: their addresses, names and permissions. Each is loaded when it is shown. */
-import type { ComponentType, ReactNode } from 'react';
+import { type ComponentType, lazy, type ReactNode } from 'react';
 import {
   AppIcon,
   BrushIcon,
   CallIcon,
   ChartIcon,
+  CheckIcon,
   GearIcon,
   GlobeIcon,
   HookIcon,
@@ -23,12 +24,15 @@ export type StepsPage = ComponentType<Readonly<{ steps: readonly string[] }>>;
 
 type Loaded = Promise<Readonly<{ default: StepsPage }>>;
 
-/** `needs`: without it, the navigation does not lead there. */
+const Waiting = lazy(() => import('./approvals/waiting'));
+
+/** `needs`: without it, the navigation does not lead there. `mark`: stands behind the title there. */
 type Entry = Readonly<{
   path: string;
   title: string;
   icon: ReactNode;
   needs: Permission;
+  mark?: ReactNode;
   load: () => Loaded;
 }>;
 
@@ -49,6 +53,14 @@ export const groups: readonly Readonly<{ name: string; entries: readonly Entry[]
         icon: <StackIcon />,
         needs: 'emails:read',
         load: () => import('./batches'),
+      },
+      {
+        path: 'approvals',
+        title: 'Approvals',
+        icon: <CheckIcon />,
+        needs: 'emails:read',
+        mark: <Waiting />,
+        load: () => import('./approvals/page'),
       },
       {
         path: 'domains',

@@ -218,9 +218,12 @@ const Navigation = ({ teams, team, who, me, onGo }: NavigationProps) => (
               <section key={name} aria-label={name}>
                 <h2 className={styles['group']}>{name}</h2>
                 <ul>
-                  {shown.map(({ path, title, icon }) => (
+                  {shown.map(({ path, title, icon, mark }) => (
                     <NavItem key={path} href={`/${path}`} icon={icon}>
                       {title}
+                      <TeamProvider value={team}>
+                        <Suspense>{mark}</Suspense>
+                      </TeamProvider>
                     </NavItem>
                   ))}
                 </ul>

@@ -894,6 +894,7 @@ export type Approval = {
      */
     askedBy: string;
     askedByName: string | null;
+    askedFor: string | null;
     /**
      * From then on nobody can approve it
      */
@@ -942,6 +943,71 @@ export type Approval = {
          */
         warnings: Array<string>;
     } | null;
+};
+
+/**
+ * The mail of an approval as it would leave, with the values of the call.
+ */
+export type ApprovalContent = {
+    id: string;
+    messageId: string;
+    recipient: number | null;
+    from: Recipient;
+    replyTo: Array<Recipient>;
+    to: Array<Recipient>;
+    cc: Array<Recipient>;
+    subject: string;
+    /**
+     * The header fields in their order, unfolded, without those of MIME parts and signatures
+     */
+    headers: Array<{
+        name: string;
+        value: string;
+    }>;
+    /**
+     * Without tracking: links lead where their author sent them
+     */
+    html: string;
+    text: string;
+    attachments: Array<{
+        /**
+         * Names it in `/attachments/:index`
+         */
+        index: number;
+        filename: string;
+        contentType: string;
+        contentId: string | null;
+        /**
+         * Bytes
+         */
+        sizeBytes: number;
+    }>;
+    sizes: {
+        /**
+         * Bytes
+         */
+        html: number;
+        /**
+         * Bytes
+         */
+        text: number;
+        /**
+         * Bytes
+         */
+        attachments: number;
+    };
+    /**
+     * Those of the call; the mail shows some of them
+     */
+    variables: {
+        [key: string]: unknown;
+    };
+    /**
+     * That of the call; the mail does not show it
+     */
+    metadata: {
+        [key: string]: unknown;
+    };
 };
 
 /**
@@ -9362,7 +9428,7 @@ export type GetApprovalContentResponses = {
     /**
      * Done.
      */
-    200: SentContent;
+    200: ApprovalContent;
 };
 
 export type GetApprovalContentResponse = GetApprovalContentResponses[keyof GetApprovalContentResponses];

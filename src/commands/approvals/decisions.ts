@@ -3,7 +3,7 @@
  * that only one is taken; the email has an id derived from that of the approval, so that there is never a second one.
  * If the process dies in between, the processor of approvals sends it.
  */
-import type { ApprovalRecord, ApproveRequest, RejectRequest } from '../../api/approvals.js';
+import type { ApprovalContent, ApprovalRecord, ApproveRequest, RejectRequest } from '../../api/approvals.js';
 import type { SentContent } from '../../api/email-content.js';
 import {
   approvalDecider,
@@ -78,12 +78,20 @@ const orderNow = async (
 const readProposal = async (deps: ApprovalNeeds, caller: Caller, id: ApprovalId) => {
   const opened = await openApproval(deps, caller, id);
   const order = await orderNow(deps, caller, id, opened);
-  return proposedMail(deps, caller, order.id, await proposeEmail(deps, order));
+  const mail = await proposedMail(deps, caller, order.id, await proposeEmail(deps, order));
+  return { ...mail, request: opened.proposal.request as SendEmailRequest };
 };
 
 /** Rejects with APPROVAL_NOT_FOUND, CONTENT_GONE, and with the codes of the send call where it would be refused now. */
-export const approvalContent = async (deps: ApprovalNeeds, caller: Caller, id: ApprovalId): Promise<SentContent> =>
-  (await readProposal(deps, caller, id)).content;
+export const approvalContent = async (
+  deps: ApprovalNeeds,
+  caller: Caller,
+  id: ApprovalId,
+): Promise<ApprovalContent> => {
+  const { content, request } = await readProposal(deps, caller, id);
+  const { variables = {}, metadata = {} } = request;
+  return { ...content, variables, metadata };
+};
 
 /** Both the proposed mail and its files, for a page that shows them together. Rejects as `approvalContent`. */
 export const approvalMail = (

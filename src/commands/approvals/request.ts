@@ -195,6 +195,7 @@ const proposalOf = async (
     expiresAt: scheduledAt !== undefined && scheduledAt < latest ? scheduledAt : latest,
     askedBy: caller.actor,
     askedByName: await nameOfCaller(deps, caller),
+    ...(caller.app !== undefined && caller.user !== undefined && { askedFor: `user:${caller.user.id}` }),
     digest: digestOf(deps, caller, whole, pinned),
     recipientCount: recipients.length,
     cost,

@@ -192,6 +192,7 @@ export type ApprovalListing = {
   askedAt: string;
   askedBy: string;
   askedByName: string | null;
+  askedFor: string | null;
   expiresAt: string;
   decidedAt: string | null;
   decidedBy: string | null;
@@ -224,6 +225,7 @@ export const listingOf = (
     askedAt: requested.at,
     askedBy: requested.askedBy,
     askedByName: requested.askedByName,
+    askedFor: requested.askedFor ?? null,
     expiresAt: requested.expiresAt,
     decidedAt: decided?.at ?? null,
     decidedBy: decided?.by ?? null,

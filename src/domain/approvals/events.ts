@@ -45,6 +45,8 @@ export const approvalEvents = {
       /** The actor that asks, and the name of its API key or app. */
       askedBy: text,
       askedByName: nullable(text),
+      /** The person on whose behalf an app asks. */
+      askedFor: optional(text),
       /** HMAC of the proposal: who approves names what was shown. */
       digest: text,
       /** HMAC of the body of the call, if it has an Idempotency-Key. */

@@ -2,6 +2,7 @@
 import type { HookHandlerDoneFunction } from 'fastify';
 import {
   ApprovalAttachmentParamsSchema,
+  ApprovalContentSchema,
   ApprovalPageQuerySchema,
   ApprovalSchema,
   ApprovalsQuerySchema,
@@ -10,7 +11,6 @@ import {
 } from '../../api/approvals.js';
 import { idParams, pageOf } from '../../api/core/common.js';
 import { SendEmailRequestSchema } from '../../api/email.js';
-import { SentContentSchema } from '../../api/email-content.js';
 import { approveExamples, rejectExamples, sendExamples } from '../../api/examples.js';
 import { approvalNotFound } from '../../domain/approvals/decider.js';
 import { parseApprovalId, type ApprovalId } from '../../domain/core/ids.js';
@@ -133,11 +133,11 @@ const mailRoutes = (app: App, { commands }: Deps): void => {
       config: { access: 'emails:content', audited, command: 'approvalContent', unknownId },
       schema: {
         summary: 'Read the mail of an approval',
-        description: 'Subject, headers, HTML and text as they would leave now, without tracking.',
+        description: 'Subject, headers, HTML and text as they would leave now, without tracking, and the values of the call.',
         operationId: 'getApprovalContent',
         tags,
         params,
-        response: { 200: SentContentSchema },
+        response: { 200: ApprovalContentSchema },
       },
     },
     (request, reply) =>

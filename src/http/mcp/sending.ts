@@ -13,7 +13,7 @@ import { emailStatuses } from '../../domain/email/status.js';
 import { suppressionReasons } from '../../domain/recipients/suppression.js';
 import { foreign, ForeignSchema, NOTICE, outputOf } from './foreign.js';
 import { Cursor } from './mails.js';
-import { freeObject, type Hints, inputOf, reading, tool, type Tool } from './tool.js';
+import { freeObject, type Hints, inputOf, reading, tool, type Tool, type ToolContext } from './tool.js';
 
 const { templateId, content, version, to, cc, bcc, replyTo, subject, locale, timeZone, scheduledAt, tags } =
   SendEmailRequestSchema.properties;
@@ -171,13 +171,16 @@ const approvalTodo: Readonly<Record<ApprovalRecord['status'], string>> = {
   withdrawn: 'It was taken back, and nothing leaves.',
 };
 
-const approvalInWords = (approval: ApprovalRecord, publicUrl: string) => {
+const approvalInWords = (
+  approval: ApprovalRecord,
+  { publicUrl, caller }: Pick<ToolContext, 'publicUrl' | 'caller'>,
+) => {
   const { id, status, expiresAt, emailId, reason, failureCode, recipientCount, cost, proposal } = approval;
   return {
     notice: NOTICE,
     id,
     status,
-    page: `${publicUrl}/app/approvals/${id}`,
+    page: `${publicUrl}/app/approvals/${id}?team=${caller.teamId}`,
     expiresAt,
     emailId,
     reason,
@@ -199,8 +202,8 @@ const askToSend = tool({
   input: inputOf({ ...email, requestKey }),
   output: outputOf(approvalFields),
   hints: sending,
-  run: async ({ requestKey: key, ...asked }, { call, publicUrl }) =>
-    approvalInWords(await call<ApprovalRecord>('POST /api/approvals', { body: asked, ...keyed(key) }), publicUrl),
+  run: async ({ requestKey: key, ...asked }, context) =>
+    approvalInWords(await context.call<ApprovalRecord>('POST /api/approvals', { body: asked, ...keyed(key) }), context),
 });
 
 const getApproval = tool({
@@ -211,8 +214,8 @@ const getApproval = tool({
   input: inputOf({ id: Type.String({ format: 'uuid', description: 'Id of the approval, from send_email' }) }),
   output: outputOf(approvalFields),
   hints: reading,
-  run: async ({ id }, { call, publicUrl }) =>
-    approvalInWords(await call<ApprovalRecord>('GET /api/approvals/:id', { params: { id } }), publicUrl),
+  run: async ({ id }, context) =>
+    approvalInWords(await context.call<ApprovalRecord>('GET /api/approvals/:id', { params: { id } }), context),
 });
 
 const Suppressed = Type.Object({

@@ -1,4 +1,7 @@
-/** The mail itself: as it looks, its text, headers, source, variables and attachments. */
+/**
+ * The mail itself: as it looks, its text, headers, source, variables and attachments. Pages of mails that have not left
+ * use its parts.
+ */
 import { type ReactNode, useEffect, useState } from 'react';
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components';
 import type { GetEmailAttachmentData, GetEmailSourceData, ShowEmailData } from '#api';
@@ -96,30 +99,64 @@ type MailProps = Readonly<{ teamId: string; email: Email; recipient: number | un
 
 const REMOTE = /(?:\b(?:src|srcset|background|poster)\s*=\s*["']?\s*|url\(\s{0,9}["']?)(?:https?:)?\/\//i;
 
-/** The mail in a frame in which nothing runs; the service takes out of it what would load or lead elsewhere. */
 const Look = ({
   teamId,
   email: { id, subject, recipients },
   recipient,
   content,
   onRecipient,
-}: MailProps & Readonly<{ content: Content; onRecipient: (recipient: number) => void }>) => {
+}: MailProps & Readonly<{ content: Content; onRecipient: (recipient: number) => void }>) => (
+  <MailLook
+    content={content}
+    subject={subject ?? ''}
+    below="Looking at it counts no open. A link asks before it leads to its address."
+    addressIn={(look) => {
+      const page: InFrame<ShowEmailData> = {
+        url: '/api/emails/{id}/page',
+        path: { id },
+        query: { team: teamId, ...look, ...copyQuery(recipient) },
+      };
+      return addressOf(page);
+    }}
+  >
+    {content.recipient === null || recipients.length < 2 ? null : (
+      <label className={styles['copy']}>
+        Copy of{' '}
+        <select value={content.recipient} onChange={({ target }) => onRecipient(Number(target.value))}>
+          {recipients.map(({ email: address, erased }, place) => (
+            <option key={place} value={place} disabled={erased === true}>
+              {address ?? 'erased'}
+            </option>
+          ))}
+        </select>
+      </label>
+    )}
+  </MailLook>
+);
+
+/** A frame sends no header, so its address names the team. */
+export type InFrame<Data extends Readonly<{ query?: object }>> = Omit<Data, 'query'> & {
+  query: NonNullable<Data['query']> & { team: string };
+};
+
+type MailLookProps = Readonly<{
+  content: Pick<Content, 'html' | 'text'>;
+  subject: string;
+  /** Out: the address of the page of the mail. */
+  addressIn: (look: Readonly<{ scheme: 'light' | 'dark'; pictures?: true }>) => string;
+  below: string;
+  /** Further tools. */
+  children?: ReactNode;
+}>;
+
+/** The mail in a frame in which nothing runs; the service takes out of it what would load or lead elsewhere. */
+export const MailLook = ({ content, subject, addressIn, below, children }: MailLookProps) => {
   const [width, setWidth] = useState<'desktop' | 'phone'>('desktop');
   const [scheme, setScheme] = useState<'light' | 'dark'>('light');
   const isPhone = useIsPhone();
   const [pictures, setPictures] = useState(false);
   if (content.html === '')
     return <Text text={content.text} none="This mail has neither HTML nor text." note="This mail has text alone." />;
-  const page: Omit<ShowEmailData, 'query'> & { query: NonNullable<ShowEmailData['query']> & { team: string } } = {
-    url: '/api/emails/{id}/page',
-    path: { id },
-    query: {
-      team: teamId,
-      scheme,
-      ...(pictures ? { pictures } : {}),
-      ...(recipient === undefined ? {} : { recipient }),
-    },
-  };
   return (
     <>
       <div className={styles['tools']}>
@@ -127,18 +164,7 @@ const Look = ({
           <Choice label="Width" value={width} options={{ desktop: 'Desktop', phone: 'Phone' }} onChange={setWidth} />
         )}
         <Choice label="Colours" value={scheme} options={{ light: 'Light', dark: 'Dark' }} onChange={setScheme} />
-        {content.recipient === null || recipients.length < 2 ? null : (
-          <label className={styles['copy']}>
-            Copy of{' '}
-            <select value={content.recipient} onChange={({ target }) => onRecipient(Number(target.value))}>
-              {recipients.map(({ email: address, erased }, place) => (
-                <option key={place} value={place} disabled={erased === true}>
-                  {address ?? 'erased'}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
+        {children}
         {REMOTE.test(content.html) ? (
           <Button isSmall onPress={() => setPictures(!pictures)}>
             {pictures ? 'Hide remote pictures' : 'Load remote pictures'}
@@ -147,14 +173,14 @@ const Look = ({
       </div>
       <div className={cx(styles['ground'], width === 'phone' && styles['phone'])}>
         <iframe
-          title={`Mail: ${subject ?? ''}`}
+          title={`Mail: ${subject}`}
           className={cx(styles['frame'], scheme === 'dark' && styles['dark'])}
           sandbox="allow-popups allow-popups-to-escape-sandbox"
           referrerPolicy="no-referrer"
-          src={addressOf(page)}
+          src={addressIn({ scheme, ...(pictures ? { pictures } : {}) })}
         />
       </div>
-      <p className={styles['below']}>Looking at it counts no open. A link asks before it leads to its address.</p>
+      <p className={styles['below']}>{below}</p>
     </>
   );
 };
@@ -192,7 +218,7 @@ const Choice = <Value extends string>({
 /** Longer texts are cut, because a browser lays them out for seconds. */
 const SHOWN_CHARS_MAX = 200_000;
 
-const Text = ({ text, none, note }: Readonly<{ text: string; none: string; note?: string }>) =>
+export const Text = ({ text, none, note }: Readonly<{ text: string; none: string; note?: string }>) =>
   text === '' ? (
     <State title={none} />
   ) : (
@@ -204,7 +230,7 @@ const Text = ({ text, none, note }: Readonly<{ text: string; none: string; note?
     </>
   );
 
-const Headers = ({ headers }: Readonly<{ headers: Content['headers'] }>) => (
+export const Headers = ({ headers }: Readonly<{ headers: Content['headers'] }>) => (
   <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Headers">
     <table className={styles['headers']}>
       <tbody>
@@ -296,7 +322,7 @@ const Variables = ({ email: { archived, confidential, metadata } }: Readonly<{ e
   );
 };
 
-const Values = ({ title, values }: Readonly<{ title: string; values: object }>) => (
+export const Values = ({ title, values }: Readonly<{ title: string; values: object }>) => (
   <section>
     <h2 className={styles['heading']}>{title}</h2>
     <Text text={JSON.stringify(values, null, 2)} none="" />
@@ -316,7 +342,17 @@ const Attachments = ({ teamId, email, recipient, content }: MailProps & Readonly
       <ul className={styles['files']}>
         {content.attachments.map((file) => (
           <li key={file.index}>
-            <AttachedFile teamId={teamId} id={email.id} recipient={recipient} file={file} />
+            <AttachedFile
+              file={file}
+              read={() => {
+                const data: GetEmailAttachmentData = {
+                  url: '/api/emails/{id}/attachments/{index}',
+                  path: { id: email.id, index: String(file.index) },
+                  query: copyQuery(recipient),
+                };
+                return readFile(data, { teamId });
+              }}
+            />
           </li>
         ))}
         {omitted.map(({ name, reason }) => (
@@ -357,17 +393,10 @@ const viewOf = (contentType: string): 'pdf' | 'picture' | 'text' | 'sheets' | un
   return /^text\/(?:plain|csv|calendar)$/.test(type) || type === 'application/json' ? 'text' : undefined;
 };
 
-const AttachedFile = ({
-  teamId,
-  id,
-  recipient,
-  file,
-}: Readonly<{
-  teamId: string;
-  id: string;
-  recipient: number | undefined;
-  file: Content['attachments'][number];
-}>) => {
+type AttachedFileProps = Readonly<{ file: Content['attachments'][number]; read: () => Promise<Blob> }>;
+
+/** `read`: reads the file; rejects with an ApiFault. */
+export const AttachedFile = ({ file, read }: AttachedFileProps) => {
   const { isBusy, fault, run } = useReading();
   const [shown, setShown] = useState<Shown>();
   const view = viewOf(file.contentType);
@@ -379,14 +408,6 @@ const AttachedFile = ({
     [address],
   );
   const name = file.filename === '' ? `attachment-${file.index}` : file.filename;
-  const read = (): Promise<Blob> => {
-    const data: GetEmailAttachmentData = {
-      url: '/api/emails/{id}/attachments/{index}',
-      path: { id, index: String(file.index) },
-      query: copyQuery(recipient),
-    };
-    return readFile(data, { teamId });
-  };
   const show = async (): Promise<void> => {
     const blob = await read();
     if (view === 'text') setShown({ kind: 'text', text: await blob.text() });
