@@ -113,7 +113,10 @@ export const makeWorkers = (config: Config, parts: WorkerParts): Workers => {
     schedule: { delaysMs: config.retryDelaysMs },
     batchEnds: readBatchEnds(parts.readModels),
     addressIndex: addressIndex(parts.readModels),
-    emailsCaughtUp: async (signal) => deps.timersCaughtUp('email', await parts.eventLog.head(), signal),
+    emailsCaughtUp: async (signal) => {
+      const head = await parts.eventLog.head();
+      for (const kind of ['email', 'approval'] as const) await deps.timersCaughtUp(kind, head, signal);
+    },
     storedBytes: storedAttachmentBytes(parts),
   });
   const unpublished = openUnpublishedWork();

@@ -133,7 +133,8 @@ const mailRoutes = (app: App, { commands }: Deps): void => {
       config: { access: 'emails:content', audited, command: 'approvalContent', unknownId },
       schema: {
         summary: 'Read the mail of an approval',
-        description: 'Subject, headers, HTML and text as they would leave now, without tracking, and the values of the call.',
+        description:
+          'Subject, headers, HTML and text as they would leave now, without tracking, and the values of the call.',
         operationId: 'getApprovalContent',
         tags,
         params,
