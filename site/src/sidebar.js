@@ -12,7 +12,7 @@ const groups = {
   Recipients: ['suppressions', 'unsubscribe', 'privacy', 'retention'],
   Team: ['users', 'sign-in', 'teams', 'permissions', 'oauth', 'credits', 'audit'],
   Programs: ['sdk', 'command-line', 'command-line-remote', 'mcp', 'clients'],
-  Operate: ['vps', 'deploy', 'operating', 'upgrading', 'performance'],
+  Operate: ['vps', 'deploy', 'kubernetes', 'operating', 'upgrading', 'performance'],
   Inside: ['architecture', 'development', 'dependencies'],
 };
 

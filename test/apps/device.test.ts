@@ -6,10 +6,12 @@ import type { SignedIn } from '../../src/api/people.js';
 import { readUserCode, userCodeOf } from '../../src/domain/apps/device.js';
 import { formatSelfClientId, readRegistration, readSelfClientId } from '../../src/domain/apps/registration.js';
 import { commandLineApp, isRedirectUriOf } from '../../src/domain/apps/app.js';
+import type { TeamId } from '../../src/domain/core/ids.js';
 import { startTestApp, storedEvents, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { fakeClock, type FakeClock } from '../support/fake-clock.js';
-import { PASSWORD } from '../support/people.js';
+import { makeCommandNeeds } from '../../src/service/engine.js';
+import { PASSWORD, signedIn } from '../support/people.js';
 
 t.setTimeout(900_000);
 
@@ -42,6 +44,8 @@ type Setting = Readonly<{
 
 const field = (html: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
+
+const needsOf = ({ engine }: TestApp) => makeCommandNeeds({ ...engine, servesAlone: async () => true });
 
 const open = async (t: Test, settings: Form = {}): Promise<Setting> => {
   const clock = fakeClock(Date.parse('2030-01-01T12:00:00.000Z'));
@@ -258,6 +262,81 @@ void t.test('a code of a device is of its app, and no other kind of code', async
     t.match(await poll(wrong), { status: 400 }, wrong);
   await app.call('PATCH', `/api/oauth-apps/${tv.id}`, { deviceFlow: false }, ofAda);
   t.match(await post('/oauth/device_authorization', { client_id: tv.id }), { body: { error: 'unauthorized_client' } });
+});
+
+void t.test('an app of a team of strangers is shown as theirs, whatever name they gave it', async (t) => {
+  const { app, ofAda, begin, post } = await open(t, { SEALPOST_REGISTRATION: 'open' });
+  const mallory = await signedIn(needsOf(app), { email: 'mallory@example.com', name: 'Mallory' });
+  const team = (
+    await app.call<{ id: string }>(
+      'POST',
+      '/api/teams',
+      { name: 'Trap', defaultFrom: { email: 'trap@example.com' } },
+      mallory.headers,
+    )
+  ).body;
+  const named = { kind: 'public', redirectUris: ['https://evil.example/'], scopes: ['emails:read'], deviceFlow: true };
+  const register = async (headers: Form, name = commandLineApp.name) =>
+    (await app.call<CreatedOAuthApp>('POST', '/api/oauth-apps', { ...named, name }, headers)).body;
+  const bad = await register({ ...mallory.headers, 'x-team-id': team.id });
+  const own = await register(ofAda, 'TV');
+  const device = async (client_id: string) =>
+    (await post('/oauth/device', { ...ada, user_code: (await begin({ client_id, scope: 'emails:read' })).user_code }))
+      .html;
+  const consent = async (client_id: string) =>
+    (
+      await post('/oauth/authorize', {
+        ...ada,
+        client_id,
+        response_type: 'code',
+        redirect_uri: 'https://evil.example/',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+      })
+    ).html;
+  const warning = /Members of the team <strong>Trap<\/strong> registered this app\. You are not in that team/;
+  for (const page of [await device(bad.id), await consent(bad.id)]) t.match(page, warning);
+  for (const page of [await device('sealpost-cli'), await device(own.id), await consent(own.id)]) {
+    t.match(page, /value="allow"/);
+    t.notMatch(page, /registered this app/);
+  }
+});
+
+void t.test('an app learns by introspection what its token may do now', async (t) => {
+  const { app, clock, ofAda, begin, post } = await open(t);
+  const tv = (
+    await app.call<CreatedOAuthApp>(
+      'POST',
+      '/api/oauth-apps',
+      { name: 'TV', redirectUris: [], scopes: ['emails:read', 'emails:send'], deviceFlow: true },
+      ofAda,
+    )
+  ).body;
+  const [first] = (await app.call<{ data: readonly [{ id: TeamId }] }>('GET', '/api/teams', undefined, ofAda)).body
+    .data;
+  const person = { email: 'bob@example.com', password: PASSWORD };
+  const bob = await signedIn(needsOf(app), { ...person, teamId: first.id, role: 'member' });
+  await app.whenCaughtUp();
+  const secret = { client_id: tv.id, client_secret: tv.clientSecret ?? '' };
+  const begun = await begin({ ...secret, scope: 'emails:read emails:send' });
+  const page = await post('/oauth/device', { ...person, user_code: begun.user_code });
+  const hidden = ['access_token', 'user_code', 'team'].map((name) => [name, field(page.html, name)]);
+  await post('/oauth/device', { ...Object.fromEntries(hidden), decision: 'allow' });
+  const { body } = await post<Tokens>('/oauth/token', {
+    ...secret,
+    grant_type: DEVICE_GRANT,
+    device_code: begun.device_code,
+  });
+  const introspect = async () =>
+    (await post<object>('/oauth/introspect', { ...secret, token: body.access_token })).body;
+  t.match(await introspect(), { active: true, scope: 'emails:read emails:send', sub: bob.userId });
+  const member = `/api/teams/${first.id}/members/${bob.userId}`;
+  await app.call('PATCH', member, { role: 'viewer' }, ofAda);
+  await clock.advance(2_000);
+  t.match(await introspect(), { active: true, scope: 'emails:read' });
+  await app.call('DELETE', member, undefined, ofAda);
+  await clock.advance(2_000);
+  t.strictSame(await introspect(), { active: false });
 });
 
 void t.test('codes are not guessed: the attempts of a person are counted', async (t) => {

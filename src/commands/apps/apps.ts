@@ -53,13 +53,14 @@ import { DomainError, type FieldError } from '../../domain/core/errors.js';
 import { idsOfKind, withPlace, type Place } from '../billing/plan-limits.js';
 
 /**
- * An app that may ask people for their consent. `teamId`: the team that registered it. `origin`: `built-in` is the
+ * An app that may ask people for their consent. `teamId` and `teamName`: the team that registered it. `origin`: `built-in` is the
  * command line; nobody has checked what a `self-registered` app says of itself.
  */
 export type KnownApp = AskingApp &
   Readonly<{
     id: OAuthClientId;
     teamId: TeamId | undefined;
+    teamName?: string;
     origin: 'registered' | 'built-in' | 'self-registered';
   }>;
 
@@ -174,7 +175,8 @@ export const openOAuthApp = async (deps: AppNeeds, text: string): Promise<KnownA
   if (state === undefined || state.deletedAt !== null) return undefined;
   const owner = assertDefined(parseTeamId(teamId ?? ''), 'team id');
   const { state: team } = await deps.team(teamStream(owner));
-  return team?.deletedAt === undefined ? { ...state, id, teamId: owner, origin: 'registered' } : undefined;
+  if (team?.deletedAt !== undefined) return undefined;
+  return { ...state, id, teamId: owner, teamName: team?.settings.name ?? '', origin: 'registered' };
 };
 
 /** The app with that id, if the secret is right: a confidential app must give its secret, a public one none. */

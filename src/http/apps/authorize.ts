@@ -169,6 +169,7 @@ const signIn = async (
     homepage: app.homepage ?? '',
     host: shownHost(authorization.redirectUri),
     isUnverified: app.origin === 'self-registered',
+    othersTeam: othersTeamOf(app, teams),
     person: [signedIn.user.name, signedIn.user.email].filter(Boolean).join(', '),
     scopes: authorization.scopes.map((scope) => words[language].scopes[scope]),
     teams,
@@ -183,6 +184,15 @@ const shownHost = (redirectUri: string): string => {
   const { protocol, host } = new URL(redirectUri);
   return protocol === 'https:' || protocol === 'http:' ? host : `${protocol}//${host}`;
 };
+
+/**
+ * The name of the team that registered the app, if the person is not in that team: anybody with a team of their own may
+ * give an app the name of another. Empty if the person is in that team, or no team registered the app.
+ */
+export const othersTeamOf = (
+  { teamId, teamName = '' }: KnownApp,
+  teams: readonly Readonly<{ id: string }>[],
+): string => (teamId === undefined || teams.some(({ id }) => id === teamId) ? '' : teamName);
 
 /** The brand of the only team. */
 export const brandOf = async (
@@ -368,6 +378,8 @@ type ConsentPage = Readonly<{
   host: string;
   /** The app registered itself: nobody has checked its name. */
   isUnverified: boolean;
+  /** The team of others that registered the app; empty: there is none. */
+  othersTeam: string;
   person: string;
   scopes: readonly string[];
   teams: readonly Readonly<{ id: string; name: string }>[];
@@ -413,6 +425,8 @@ const fillConsent = personPage<
   `<h1><%= it.title %></h1>
 <p class="soft"><%~ it.sentence(it.said.you, { person: it.person }) %><% if (it.homepage !== '') { %> <%~ it.sentence(it.said.homepage, { homepage: it.homepage }) %><% } %></p>
 <% if (it.isUnverified) { %><p class="fault"><%~ it.sentence(it.said.unverified, { host: it.host }) %></p>
+<% } %>\
+<% if (it.othersTeam !== '') { %><p class="fault"><%~ it.sentence(it.said.ofOthers, { team: it.othersTeam }) %></p>
 <% } %>\
 <p><%= it.said.can %></p>
 <ul>

@@ -10,6 +10,7 @@ import {
   callerOf,
   faultIn,
   hiddenFields,
+  othersTeamOf,
   personOf,
   sendRefusal,
   signInBy,
@@ -175,6 +176,7 @@ const show = async (
     ...pageOf(device, language),
     person: [me.name, me.email].filter(Boolean).join(', '),
     teams,
+    othersTeam: othersTeamOf(device.app, teams),
     brand: await brandOf(deps, teams),
     action: reply.server.ownPath(PAGE_PATH),
     appsPath: reply.server.ownPath('/account/apps'),
@@ -282,6 +284,7 @@ const fillDevice = personPage<
   ReturnType<typeof pageOf> &
     Readonly<{
       brand: PageBrand | undefined;
+      othersTeam: string;
       person: string;
       action: string;
       appsPath: string;
@@ -291,6 +294,8 @@ const fillDevice = personPage<
 >(
   `<h1><%= it.title %></h1>
 <p class="soft"><%~ it.sentence(it.said.you, { person: it.person }) %><% if (it.homepage !== '') { %> <%~ it.sentence(it.said.homepage, { homepage: it.homepage }) %><% } %></p>
+<% if (it.othersTeam !== '') { %><p class="fault"><%~ it.sentence(it.said.ofOthers, { team: it.othersTeam }) %></p>
+<% } %>\
 <p><%~ it.sentence(it.said.deviceShows, { code: it.userCode }) %></p>
 <p class="fault"><% if (!it.isSameNetwork) { %><strong><%= it.said.otherNetwork %></strong> <% } %><%= it.said.deviceCare %></p>
 <p><%= it.said.can %></p>

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownApp } from '../../commands/apps/apps.js';
 import type { OpenGrant } from '../../commands/apps/tokens.js';
 import { registrationExamples } from '../../api/examples.js';
-import { isScope, readingScopes, type Scope, scopes } from '../../domain/access/permissions.js';
+import { isScope, permissionsOfScopes, readingScopes, type Scope, scopes } from '../../domain/access/permissions.js';
 import { registrationLimits } from '../../domain/access/rate-limits.js';
 import {
   mcpUrlOf,
@@ -19,6 +19,7 @@ import {
 } from '../../domain/apps/authorization.js';
 import { DEVICE_INTERVAL_S } from '../../domain/apps/device.js';
 import { ACCESS_TOKEN_MS, REFRESH_TOKEN_MS, readDeviceCode } from '../../domain/apps/tokens.js';
+import { DomainError } from '../../domain/core/errors.js';
 import { assertDefined } from '../../domain/core/ids.js';
 import type { App, HttpDeps } from '../server/context.js';
 import { authorizeRoutes } from './authorize.js';
@@ -161,6 +162,24 @@ const revoke = async (deps: Deps, request: FastifyRequest, reply: FastifyReply):
   return reply.code(200).send();
 };
 
+/** The token is good for nothing at this moment: for its person, their team, or the account of the team. */
+const endings: ReadonlySet<string> = new Set([
+  'INVALID_TOKEN',
+  'TOKEN_EXPIRED',
+  'SECOND_FACTOR_REQUIRED',
+  'API_KEY_DISABLED',
+]);
+
+/** The permissions that a call with that token has now; undefined: such a call is refused. */
+const permissionsOf = async ({ commands }: Deps, token: string): Promise<readonly string[] | undefined> => {
+  try {
+    return (await commands.authenticate(token, { asked: undefined, isNeeded: false })).permissions;
+  } catch (fault) {
+    if (fault instanceof DomainError && endings.has(fault.code)) return undefined;
+    throw fault;
+  }
+};
+
 /** An app learns about its own tokens only. A public app, which cannot authenticate, learns about none. */
 const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const about = await readTokenQuery(deps, request, reply);
@@ -169,10 +188,15 @@ const introspect = async (deps: Deps, request: FastifyRequest, reply: FastifyRep
   if (app.kind === 'public') return refuse(reply, 401, 'invalid_client', 'A public app cannot ask about tokens');
   const open = await deps.oauth.readAccessToken(text);
   if (open === undefined || open.isExpired || open.app.id !== app.id) return reply.send({ active: false });
+  const permissions = await permissionsOf(deps, text);
+  if (permissions === undefined) return reply.send({ active: false });
+  const allowed = open.scopes.filter((scope) =>
+    permissionsOfScopes([scope]).every((name) => permissions.includes(name)),
+  );
   const seconds = (time: string): number => Math.floor(Date.parse(time) / 1_000);
   return reply.send({
     active: true,
-    scope: open.scopes.join(' '),
+    scope: allowed.join(' '),
     client_id: app.id,
     token_type: 'Bearer',
     exp: seconds(open.token.expiresAt),

@@ -39,6 +39,8 @@ type Words = Readonly<{
   signedOut: string;
   /** About an app that registered itself. */
   unverified: string;
+  /** About an app of a team that the person is not in. */
+  ofOthers: string;
   device: string;
   deviceAsks: string;
   deviceCare: string;
@@ -102,6 +104,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'You are signed out. You can close this page.',
     unverified:
       'This app registered itself: nobody has checked its name. Allow it only if you have just set it up yourself and know {host}.',
+    ofOthers:
+      'Members of the team {team} registered this app. You are not in that team, and nobody has checked its name or that of the app. Allow it only if you know who they are.',
     device: 'Connect a device',
     deviceAsks: 'A program on a device of yours waits for your permission. Type the code that it shows.',
     deviceCare:
@@ -175,6 +179,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'Sie sind abgemeldet. Sie können diese Seite schließen.',
     unverified:
       'Diese App hat sich selbst angemeldet: Niemand hat ihren Namen geprüft. Erlauben Sie es nur, wenn Sie sie gerade selbst eingerichtet haben und {host} kennen.',
+    ofOthers:
+      'Mitglieder des Teams {team} haben diese App angemeldet. Sie gehören nicht zu diesem Team, und niemand hat seinen Namen oder den der App geprüft. Erlauben Sie es nur, wenn Sie wissen, wer das ist.',
     device: 'Ein Gerät verbinden',
     deviceAsks: 'Ein Programm auf einem Ihrer Geräte wartet auf Ihre Erlaubnis. Geben Sie den Code ein, den es zeigt.',
     deviceCare:
@@ -247,6 +253,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'Vous êtes déconnecté(e). Vous pouvez fermer cette page.',
     unverified:
       'Cette application s’est enregistrée elle-même : personne n’a vérifié son nom. N’acceptez que si vous venez de l’installer vous-même et connaissez {host}.',
+    ofOthers:
+      'Des membres de l’équipe {team} ont enregistré cette application. Vous n’en faites pas partie, et personne n’a vérifié son nom ni celui de l’application. N’acceptez que si vous savez de qui il s’agit.',
     device: 'Connecter un appareil',
     deviceAsks: 'Un programme sur l’un de vos appareils attend votre accord. Saisissez le code qu’il affiche.',
     deviceCare:
@@ -319,6 +327,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'Ha cerrado la sesión. Puede cerrar esta página.',
     unverified:
       'Esta aplicación se ha registrado por sí misma: nadie ha comprobado su nombre. Permítalo solo si acaba de instalarla usted y conoce {host}.',
+    ofOthers:
+      'Miembros del equipo {team} registraron esta aplicación. Usted no pertenece a ese equipo, y nadie ha comprobado su nombre ni el de la aplicación. Permítalo solo si sabe quiénes son.',
     device: 'Conectar un dispositivo',
     deviceAsks: 'Un programa en uno de sus dispositivos espera su permiso. Escriba el código que muestra.',
     deviceCare:
@@ -391,6 +401,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'A sessão terminou. Pode fechar esta página.',
     unverified:
       'Esta aplicação registou-se a si própria: ninguém verificou o seu nome. Permita apenas se acabou de a instalar e conhece {host}.',
+    ofOthers:
+      'Membros da equipa {team} registaram esta aplicação. Não pertence a essa equipa, e ninguém verificou o nome dela nem o da aplicação. Permita apenas se souber quem são.',
     device: 'Ligar um dispositivo',
     deviceAsks: 'Um programa num dos seus dispositivos espera pela sua permissão. Introduza o código que mostra.',
     deviceCare:
@@ -461,6 +473,8 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     signedOut: 'سجّلت الخروج. يمكنك إغلاق هذه الصفحة.',
     unverified:
       'سجّل هذا التطبيق نفسه بنفسه: لم يتحقق أحد من اسمه. لا تسمح به إلا إذا كنت قد أعددته الآن بنفسك وتعرف {host}.',
+    ofOthers:
+      'سجّل أعضاء الفريق {team} هذا التطبيق. أنت لست في هذا الفريق، ولم يتحقق أحد من اسمه ولا من اسم التطبيق. لا تسمح به إلا إذا كنت تعرف من هم.',
     device: 'ربط جهاز',
     deviceAsks: 'ينتظر برنامج على أحد أجهزتك إذنك. اكتب الرمز الذي يعرضه.',
     deviceCare:
