@@ -369,9 +369,13 @@ await t.test('no command makes anything where there is no instance, and each say
     backup: ['copy'],
     restore: ['absent'],
     repair: ['log'],
+    'templates preview': ['welcome'],
+    'templates send-test': ['welcome'],
+    'emails show': [id],
+    profiles: ['absent'],
   };
-  // `doctor` tells in lines of its own; `openapi` and `schema` need no instance; `serve` makes one.
-  const others = ['doctor', 'openapi', 'schema', 'serve'];
+  // `doctor` tells in lines of its own; `openapi`, `schema` and `completion` need no instance; `serve` makes one.
+  const others = ['doctor', 'openapi', 'schema', 'completion', 'serve'];
   t.same(
     Object.keys(args).filter((command) => !commands.includes(command)),
     [],
@@ -391,7 +395,7 @@ await t.test('no command makes anything where there is no instance, and each say
       const words = [...command.split(' '), ...(args[command] ?? [])].map((word) =>
         /^(?:absent|copy)/.test(word) ? join(place, word) : word,
       );
-      const said = await runCommand(words, { SEALPOST_DATA_DIR: dataDir });
+      const said = await runCommand(words, { SEALPOST_DATA_DIR: dataDir, XDG_CONFIG_HOME: join(place, 'absent') });
       t.match(said, { code: 1, stdout: '', stderr: /^sealpost: [^\n]+\n$/ }, `${command} in ${dataDir}`);
       t.notMatch(said.stderr, /ENOENT|Cannot open database/, command);
       t.same([readdirSync(place), readdirSync(foreign)], [['foreign'], ['thesis.txt']], `${command} makes nothing`);

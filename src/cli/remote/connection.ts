@@ -307,10 +307,13 @@ const keyFromInput = async (): Promise<string> => {
 /** Forgets a profile: the one that is named, or the current one. */
 export const logout = async (options: RemoteOptions): Promise<void> => {
   const { profilesFile } = readRemoteSettings();
+  const before = readProfiles(profilesFile);
+  const { profile: gone = before.current } = options;
+  if (gone === undefined) throw new CliFault('PROFILE_UNKNOWN', 'nobody is signed in');
+  // A fault is told before the lock makes the folder.
+  profileOf(before, gone);
   const { name, profile } = await withLock(profilesFile, () => {
     const stored = readProfiles(profilesFile);
-    const { profile: gone = stored.current } = options;
-    if (gone === undefined) throw new CliFault('PROFILE_UNKNOWN', 'nobody is signed in');
     profileOf(stored, gone);
     const { [gone]: profile, ...profiles } = stored.profiles;
     const { current } = stored;
@@ -333,13 +336,15 @@ export const logout = async (options: RemoteOptions): Promise<void> => {
 /** Lists the profiles, or makes one of them the current one. */
 export const profiles = async (chosen: string | undefined, options: RemoteOptions): Promise<void> => {
   const { profilesFile } = readRemoteSettings();
-  if (chosen !== undefined)
+  if (chosen !== undefined) {
+    profileOf(readProfiles(profilesFile), chosen);
     await withLock(profilesFile, () => {
       const stored = readProfiles(profilesFile);
       profileOf(stored, chosen);
       writeProfiles(profilesFile, { ...stored, current: chosen });
       return Promise.resolve();
     });
+  }
   const { current, profiles: known } = readProfiles(profilesFile);
   const rows = Object.entries(known).map(([name, profile]) => ({
     name,

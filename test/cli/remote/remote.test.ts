@@ -19,6 +19,8 @@ import { createClient, verify } from '../../../packages/sdk/src/index.js';
 import { sendBody } from '../../support/app.js';
 import { temporaryDirectory } from '../../support/data-directory.js';
 import { runPage, shownOf } from '../../support/documented-pages.js';
+import { freePort } from '../../support/free-port.js';
+import { PASSWORD } from '../../support/people.js';
 import { environmentOf, finished, mainFile, runCommand, type Settings } from '../../support/server-process.js';
 import { eventually } from '../../support/wait.js';
 import { openReceiver } from '../../support/webhook-receiver.js';
@@ -28,7 +30,8 @@ t.setTimeout(600_000);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const world = await openCliWorld(t);
+// The address of the service is that of its tokens.
+const world = await openCliWorld(t, { PORT: String(await freePort()) });
 const { base, createKey } = world;
 const { key } = await createKey('--name', 'afar', '--rate-limit', '1000000');
 const client = createClient({ url: base, key });
@@ -64,9 +67,9 @@ const openBetween = async (take: (method: string, path: string, reply: ServerRes
 };
 
 /** A command that runs until a signal. */
-const started = (...args: readonly string[]) => {
+const started = (args: readonly string[], of = settings) => {
   const child = spawn(process.execPath, [mainFile, ...args], {
-    env: { ...environmentOf(settings), NODE_OPTIONS: '' },
+    env: { ...environmentOf(of), NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -76,6 +79,7 @@ const started = (...args: readonly string[]) => {
   t.teardown(() => void child.kill('SIGKILL'));
   return {
     output: () => output,
+    ended,
     end: (signal: NodeJS.Signals) => {
       child.kill(signal);
       return ended;
@@ -301,7 +305,7 @@ await t.test('send-test, and emails list and show', async (t) => {
 });
 
 await t.test('emails tail: new ones and new states, until Ctrl-C', async (t) => {
-  const tail = started('emails', 'tail', '--limit', '1', '--json');
+  const tail = started(['emails', 'tail', '--limit', '1', '--json']);
   await eventually('it shows the last one', () => tail.output().includes('bo@example.com'));
   const { id } = (await client.send(sendBody() as never)) as Readonly<{ id: string }>;
   await eventually('it shows the delivery', () => tail.output().includes(`"id":"${id}","status":"delivered"`));
@@ -310,7 +314,7 @@ await t.test('emails tail: new ones and new states, until Ctrl-C', async (t) => 
 
 await t.test('webhooks listen: each event is forwarded as the service signs it', async (t) => {
   const receiver = await openReceiver();
-  const listener = started('webhooks', 'listen', '--forward-to', `${receiver.url}/hook`);
+  const listener = started(['webhooks', 'listen', '--forward-to', `${receiver.url}/hook`]);
   const secret = await eventually('it listens', () => /signed with (whsec_\S+)/.exec(listener.output())?.[1]);
   await client.send(sendBody() as never);
   const delivered = await eventually('the delivery is forwarded', () =>
@@ -391,6 +395,83 @@ await t.test('profiles of keys: a file of one user, commands without options', a
   writeFileSync(file, '{"profiles":[');
   t.match(await runBare('emails', 'list'), { code: 1, stderr: /profiles\.json cannot be used: it is no JSON/ });
   rmSync(file);
+});
+
+const ada = { email: 'ada@example.com', password: PASSWORD };
+
+/** Posts a form to a page, as a browser does. */
+const post = (page: URL, fields: Readonly<Record<string, string>>): Promise<Response> =>
+  fetch(page, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
+
+const fieldsOf = (html: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...html.matchAll(/<input (?:type="hidden" )?name="([^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value.replaceAll('&amp;', '&'),
+    ]),
+  );
+
+/** Ada opens the page of a sign-in, signs in and allows it. Out: the address that she comes back to, if any. */
+const allow = async (address: string): Promise<string | null> => {
+  const page = new URL(address);
+  const form = new URL(page.pathname, page);
+  const signIn = await (await fetch(page)).text();
+  const consent = await (await post(form, { ...fieldsOf(signIn), ...ada })).text();
+  const end = await post(form, { ...fieldsOf(consent), decision: 'allow' });
+  return end.headers.get('location');
+};
+
+await t.test('login: by a code on another device, and by the browser of the machine', async (t) => {
+  const registered = await fetch(`${base}/api/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...ada, name: 'Ada Example' }),
+  });
+  t.equal(registered.status, 201);
+  const bare: Settings = { XDG_CONFIG_HOME: home };
+  const file = join(home, 'sealpost', 'profiles.json');
+
+  const device = started(['login', '--url', base, '--no-browser', '--profile', 'device'], bare);
+  const link = await eventually('it shows the code', () => /^or open (\S+)$/m.exec(device.output())?.[1]);
+  await allow(link);
+  t.match(await device.ended, { code: 0, stdout: /^Commands from afar now call .* \(profile device\)\.$/m });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.match(await runBare('emails', 'list', '--limit', '1'), { code: 0, stdout: /^CREATED/ });
+
+  // A program of that name on the path stands for the browser.
+  const programs = temporaryDirectory(t);
+  writeFileSync(join(programs, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" >'${join(programs, 'page')}'\n`, {
+    mode: 0o755,
+  });
+  const browser = started(['login', '--url', base, '--profile', 'browser'], {
+    ...bare,
+    PATH: `${programs}:${process.env['PATH'] ?? ''}`,
+  });
+  const page = await eventually('the browser opens', () => {
+    const text = existsSync(join(programs, 'page')) ? readFileSync(join(programs, 'page'), 'utf8') : '';
+    return text !== '' && text;
+  });
+  const back = await allow(page);
+  t.match(await (await fetch(back ?? '')).text(), 'You are signed in');
+  t.match(await browser.ended, { code: 0, stdout: /\(profile browser\)/ });
+  t.match(await runBare('profiles'), { stdout: /^\* +browser +http\S+ +signed in$/m });
+
+  // The access token of the profile has ended: of two commands at once, one refreshes it and both use the new one.
+  const ended = JSON.parse(readFileSync(file, 'utf8')) as {
+    profiles: Record<string, { tokens: Record<string, string> }>;
+  };
+  ended.profiles['browser']!.tokens['expiresAt'] = '2020-01-01T00:00:00.000Z';
+  writeFileSync(file, JSON.stringify(ended), { mode: 0o600 });
+  const both = await Promise.all([1, 2].map(() => started(['emails', 'list', '--limit', '1'], bare).ended));
+  for (const one of both) t.match(one, { code: 0, stdout: /^CREATED/, stderr: '' });
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as typeof ended;
+  t.not(kept.profiles['browser']!.tokens['refreshToken'], ended.profiles['browser']!.tokens['refreshToken']);
+  t.match(await runBare('emails', 'list', '--limit', '1'), { code: 0 });
+
+  t.match(await runBare('logout'), { code: 0, stdout: /its grant has ended/ });
+  const { accessToken = '' } = kept.profiles['browser']!.tokens;
+  t.equal((await fetch(`${base}/api/emails`, { headers: { authorization: `Bearer ${accessToken}` } })).status, 401);
+  t.match(await runBare('logout', '--profile', 'device'), { code: 0 });
 });
 
 await t.test('the page of the commands from afar, as a reader follows it', async (t) => {
