@@ -101,7 +101,7 @@ const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;'
 const picture = (name, alternative, link, width) => {
   const [natural, height] = sizeOf(posix.join('docs', posix.dirname(name), link));
   const shown = width === undefined ? natural : Number(width);
-  return `<img src="${linkOf(name, link)}" alt="${escaped(alternative)}" width="${shown}" height="${Math.round((height * shown) / natural)}" loading="lazy" decoding="async">`;
+  return `<img src="${linkOf(name, link)}" alt="${escaped(alternative)}" width="${shown}" height="${Math.round((height * shown) / natural)}"${name === FRONT ? '' : ' loading="lazy"'} decoding="async">`;
 };
 
 /** Applies the change to the text between blocks and pieces of code only. */
