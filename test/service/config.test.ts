@@ -52,6 +52,7 @@ await t.test('the defaults', async (t) => {
     publicUrl: 'http://127.0.0.1:3000',
     linkBase: 'http://127.0.0.1:3000',
     registration: 'invited',
+    appsRegister: true,
     signInProviders: [],
     isOnLoopback: true,
     dataDir: data,
