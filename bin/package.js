@@ -61,7 +61,6 @@ const manifestOf = (manifest) => {
       'build/src/libraries',
       'build/dashboard/files.json',
       ...dashboardFiles(),
-      ...(existsSync(inRoot('build/guide')) ? ['build/guide'] : []),
       ...['bin/sealpost.js', 'fonts', 'samples', 'schemas', 'CHANGELOG.md', '.env.example'],
       ...['build/THIRD-PARTY-LICENSES.txt', 'build/sbom.json'],
     ].sort(),
