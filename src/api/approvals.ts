@@ -34,7 +34,7 @@ export const ApprovalSchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     status: enumOf(approvalStatuses, '`requested` while it waits for a person'),
     askedAt: Time,
-    askedBy: Type.String({ description: 'Who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`' }),
+    askedBy: Type.String({ description: 'The caller who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`' }),
     askedByName: nullable(Type.String({ description: 'Name of the API key or app; null for a person' })),
     askedFor: nullable(
       Type.String({ description: 'The person on whose behalf an app asked: `user:<id>`; null where there is none' }),

@@ -655,7 +655,7 @@ export type EmailRecord = {
     approval?: {
         id: string;
         /**
-         * Who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`
+         * The caller who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`
          */
         askedBy: string;
         /**
@@ -890,7 +890,7 @@ export type Approval = {
     status: 'requested' | 'approved' | 'rejected' | 'expired' | 'withdrawn';
     askedAt: string;
     /**
-     * Who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`
+     * The caller who asked: `apiKey:<id>`, `grant:<id>` (an app), `user:<id>`
      */
     askedBy: string;
     askedByName: string | null;

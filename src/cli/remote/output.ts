@@ -45,7 +45,7 @@ const STEERING = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u206
 /** In: text of a mail, of a template or of a host. Out: one line that is safe on a terminal. */
 export const safe = (text: string): string => text.replace(STEERING, ' ');
 
-/** JSON leaves C1 control characters as they are, which terminals heed. */
+/** JSON leaves C1 control characters as they are, and terminals act on them. */
 const escaped = (json: string): string =>
   json.replace(
     /[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
