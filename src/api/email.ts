@@ -546,7 +546,9 @@ export const EmailRecordSchema = Type.Object(
       Type.Object(
         {
           id: Type.String({ format: 'uuid' }),
-          askedBy: Type.String({ description: 'The caller who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`' }),
+          askedBy: Type.String({
+            description: 'The caller who asked for it: `apiKey:<id>`, `grant:<id>`, `user:<id>`',
+          }),
           approvedBy: Type.String({ description: '`user:<id>`' }),
         },
         { ...closed, description: 'The approval by which a person let it leave' },
