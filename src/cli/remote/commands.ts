@@ -8,7 +8,8 @@ import type { EmailsOptions } from './emails.js';
 import type { ListenFromAfarOptions } from './listen.js';
 import type { LoginOptions } from './connection.js';
 import type { RemoteOptions } from './output.js';
-import type { FolderOptions, PushOptions, RenderOptions } from './templates.js';
+import type { RenderOptions } from './preview.js';
+import type { FolderOptions, PushOptions } from './templates.js';
 
 const FOLDER = 'folder with emails, attachments and blocks (default: this one)';
 const TEMPLATE = 'slug or id on the service, or the path of a file';
@@ -92,7 +93,7 @@ const addTemplates = (program: Command): readonly Command[] => {
       .option('--open', 'show it in the browser of this machine')
       .action(
         telling(async (command) =>
-          (await import('./templates.js')).preview(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
+          (await import('./preview.js')).preview(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
         ),
       ),
     rendering(remote(templates, 'send-test', 'send a template as a test'))
@@ -104,7 +105,7 @@ const addTemplates = (program: Command): readonly Command[] => {
       )
       .action(
         telling(async (command) =>
-          (await import('./templates.js')).sendTest(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
+          (await import('./preview.js')).sendTest(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
         ),
       ),
   ];

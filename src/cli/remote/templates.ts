@@ -1,9 +1,5 @@
 /** `sealpost templates …`: templates of a service elsewhere, and their files in git. */
-import { existsSync, writeFileSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { SealpostError, type Client } from '../../../packages/sdk/src/index.js';
 import { bodyOfChange, contentOf, kinds, wholeOf, type Content, type Kind } from '../../domain/templates/authored.js';
 import { differencesOf, type Difference } from '../../domain/templates/difference.js';
@@ -20,7 +16,6 @@ import {
   openMemory,
   readFolder,
   readJsonFile,
-  readTemplateFile,
   removeTemplateFile,
   writeSchemas,
   writeTemplateFile,
@@ -29,7 +24,6 @@ import {
   type TemplateFile,
 } from './files.js';
 import {
-  chosenOf,
   CliFault,
   paintOf,
   printJson,
@@ -63,48 +57,27 @@ type Item = Readonly<{
   updatedAt: string;
 }>;
 
-/** The operations of one kind. */
-type Group = Readonly<{
-  list: () => AsyncIterable<Item>;
+/** The operations of one kind. The kinds differ in their bodies, which the service checks. */
+type Calls = Readonly<{
+  list: (filters: Readonly<{ limit: number }>) => AsyncIterable<Item>;
   get: (id: string) => Promise<Stored>;
-  create: (body: Content) => Promise<Stored>;
-  update: (id: string, body: Content, revision: number) => Promise<Stored>;
-  publish: (id: string, revision: number) => Promise<Stored>;
+  create: (body: never) => Promise<Stored>;
+  update: (id: string, body: never, options: Readonly<{ ifMatch: number }>) => Promise<Stored>;
+  publish: (id: string, options: Readonly<{ ifMatch: number }>) => Promise<Stored>;
 }>;
 
 const PAGE = { limit: 100 };
 
-const groupOf = (client: Client, kind: Kind, isForced = false): Group => {
+/** `isForced`: a block is published also where that breaks a template. */
+export const callsOf = ({ templates, attachmentTemplates, blocks }: Client, kind: Kind, isForced = false): Calls => {
   switch (kind) {
-    case 'email': {
-      const { templates } = client;
-      return {
-        list: () => templates.list(PAGE),
-        get: (id) => templates.get(id) as Promise<Stored>,
-        create: (body) => templates.create(body as never) as Promise<Stored>,
-        update: (id, body, ifMatch) => templates.update(id, body as never, { ifMatch }) as Promise<Stored>,
-        publish: (id, ifMatch) => templates.publish(id, { ifMatch }) as Promise<Stored>,
-      };
-    }
-    case 'attachment': {
-      const { attachmentTemplates } = client;
-      return {
-        list: () => attachmentTemplates.list(PAGE),
-        get: (id) => attachmentTemplates.get(id) as Promise<Stored>,
-        create: (body) => attachmentTemplates.create(body as never) as Promise<Stored>,
-        update: (id, body, ifMatch) => attachmentTemplates.update(id, body as never, { ifMatch }) as Promise<Stored>,
-        publish: (id, ifMatch) => attachmentTemplates.publish(id, { ifMatch }) as Promise<Stored>,
-      };
-    }
+    case 'email':
+      return templates as Calls;
+    case 'attachment':
+      return attachmentTemplates as Calls;
     case 'block': {
-      const { blocks } = client;
-      return {
-        list: () => blocks.list(PAGE),
-        get: (id) => blocks.get(id) as Promise<Stored>,
-        create: (body) => blocks.create(body as never) as Promise<Stored>,
-        update: (id, body, ifMatch) => blocks.update(id, body as never, { ifMatch }) as Promise<Stored>,
-        publish: (id, ifMatch) => blocks.publish(id, isForced ? { force: true } : {}, { ifMatch }) as Promise<Stored>,
-      };
+      const body = isForced ? { force: true } : {};
+      return { ...blocks, publish: (id, options) => blocks.publish(id, body, options) } as Calls;
     }
   }
 };
@@ -131,7 +104,7 @@ const listedOn = async (client: Client, only?: readonly string[]): Promise<reado
   const lists = await Promise.all(
     kinds.map(async (kind) => {
       const found: Listed[] = [];
-      for await (const item of groupOf(client, kind).list())
+      for await (const item of callsOf(client, kind).list(PAGE))
         if (isWanted(only, kind, item.slug)) found.push({ kind, item });
       return found.sort((one, other) => (one.item.slug < other.item.slug ? -1 : 1));
     }),
@@ -201,7 +174,7 @@ export const pull = async (directory: string, options: FolderOptions): Promise<v
     const file = files.find((one) => one.name === name);
     if (file !== undefined && isAsKnown(memory.known(name), item, file))
       return { name, kind, state: 'unchanged' as const };
-    const stored = await groupOf(client, kind).get(item.id);
+    const stored = await callsOf(client, kind).get(item.id);
     const content = contentOf(kind, stored);
     if (file !== undefined && isSameContent(kind, content, file.content)) {
       memory.note(name, knownOf(kind, stored));
@@ -292,7 +265,7 @@ const standingsOf = async (
     }
     const known = memory.known(name);
     if (isAsKnown(known, item, file)) return { kind, slug, name, state: 'equal', file, item };
-    const stored = await groupOf(client, kind).get(item.id);
+    const stored = await callsOf(client, kind).get(item.id);
     const content = alignedTo(stored, file.content);
     const body = bodyOfChange(kind, content, stored);
     if (body === undefined) {
@@ -486,13 +459,13 @@ const pushed = async (
   { isPublished, isForced, memory }: PushDeps,
 ): Promise<Pushed> => {
   const { kind, name: file } = standing;
-  const group = groupOf(client, kind, isForced);
+  const calls = callsOf(client, kind, isForced);
   try {
-    let stored = await saved(group, standing, isPublished);
+    let stored = await saved(calls, standing, isPublished);
     if (stored === undefined) return { file, state: 'equal' };
     const { warnings = [] } = stored;
     const isReleased = isPublished && stored.status !== 'published';
-    if (isReleased) stored = await group.publish(stored.id, stored.revision);
+    if (isReleased) stored = await calls.publish(stored.id, { ifMatch: stored.revision });
     memory.note(file, knownOf(kind, stored));
     const state =
       standing.state === 'new'
@@ -520,19 +493,19 @@ const pushed = async (
 
 /** Out: undefined where nothing is to be done. */
 const saved = async (
-  group: Group,
+  calls: Calls,
   standing: Exclude<Standing, { state: 'only-there' }>,
   isPublished: boolean,
 ): Promise<Stored | undefined> => {
   switch (standing.state) {
     case 'equal':
-      return isPublished && standing.item.status !== 'published' ? group.get(standing.item.id) : undefined;
+      return isPublished && standing.item.status !== 'published' ? calls.get(standing.item.id) : undefined;
     case 'new': {
       const { $schema: _, ...content } = standing.file.content;
-      return group.create(content);
+      return calls.create(content as never);
     }
     case 'different':
-      return group.update(standing.stored.id, standing.body, standing.stored.revision);
+      return calls.update(standing.stored.id, standing.body as never, { ifMatch: standing.stored.revision });
   }
 };
 
@@ -547,147 +520,3 @@ const tellPushed = ({ file, state, published, warnings = [], error }: Pushed, pa
   print(`${state.padEnd(9)} ${file}${published === undefined ? '' : `, live as version ${published}`}`);
   for (const { field, message } of warnings) printFault(`  warning: ${safe(`${field} ${message}`)}`);
 };
-
-export type RenderOptions = RemoteOptions &
-  Readonly<{
-    variables?: string;
-    locale?: string;
-    format?: string;
-    out?: string;
-    open?: boolean;
-    attachment?: boolean;
-    to?: readonly string[];
-  }>;
-
-/** In: a slug, or a path. Out: the template, of the file or as its draft stands on the service. */
-const templateOf = async (client: Client, reference: string, isAttachment = false): Promise<TemplateFile> => {
-  if (/[/\\]|\.json$/.test(reference)) {
-    if (!existsSync(reference)) throw new CliFault('NOT_FOUND', `there is no file ${reference}`);
-    return readTemplateFile(reference);
-  }
-  for (const kind of isAttachment ? (['attachment'] as const) : (['email', 'attachment'] as const))
-    try {
-      const stored = await groupOf(client, kind).get(reference);
-      const { slug } = stored;
-      return { kind, slug, name: `${folders[kind]}/${slug}.json`, content: contentOf(kind, stored) };
-    } catch (fault) {
-      if (!(fault instanceof SealpostError) || fault.status !== 404) throw fault;
-    }
-  throw new CliFault('NOT_FOUND', `there is no template ${reference}; \`sealpost templates list\` lists them`);
-};
-
-/** A large document takes its time. */
-const RENDERING = { timeoutMs: 120_000 };
-
-const variablesOf = ({ variables, locale }: RenderOptions): Content => ({
-  ...(variables === undefined ? {} : { variables: readJsonFile(variables) }),
-  ...(locale === undefined ? {} : { locale }),
-});
-
-/** Throws TEMPLATE_INVALID where the service would not save the template. */
-const assertValid = (name: string, errors: readonly Readonly<{ field: string; message: string }>[]): void => {
-  if (errors.length === 0) return;
-  const faults = errors.slice(0, 20).map(({ field, message }) => safe(`${field} ${message}`));
-  throw new CliFault('TEMPLATE_INVALID', `${name} has faults: ${faults.join('; ')}`);
-};
-
-type Rendered = Readonly<{ subject?: string; extension: string; bytes: Buffer; told: readonly string[] }>;
-
-const renderedEmail = async (client: Client, template: TemplateFile, options: RenderOptions) => {
-  const { subject, html, text, errors, warnings, emptyPaths } = await client.templates.check(
-    { template: template.content, ...variablesOf(options) },
-    RENDERING,
-  );
-  assertValid(template.name, errors);
-  return { subject: subject ?? '', html: html ?? '', text: text ?? '', told: toldOf(warnings, emptyPaths) };
-};
-
-const toldOf = (warnings: readonly Readonly<{ field: string; message: string }>[], emptyPaths: readonly string[]) => [
-  ...warnings.map(({ field, message }) => safe(`${field} ${message}`)),
-  ...emptyPaths.map((path) => safe(`${path} has no value`)),
-];
-
-const rendered = async (client: Client, template: TemplateFile, options: RenderOptions): Promise<Rendered> => {
-  const { format } = options;
-  switch (template.kind) {
-    case 'email': {
-      const chosen = chosenOf('--format', format ?? 'html', ['html', 'text']);
-      const { subject, told, ...parts } = await renderedEmail(client, template, options);
-      return { subject, extension: chosen === 'html' ? 'html' : 'txt', bytes: Buffer.from(parts[chosen]), told };
-    }
-    case 'attachment': {
-      const wanted =
-        format === undefined
-          ? {}
-          : { format: chosenOf('--format', format, ['pdf', 'xlsx']) === 'pdf' ? ('pdf' as const) : ('excel' as const) };
-      const made = await client.attachmentTemplates.check(
-        { template: template.content, ...variablesOf(options), ...wanted },
-        RENDERING,
-      );
-      assertValid(template.name, made.errors);
-      return {
-        extension: made.format === 'pdf' ? 'pdf' : 'xlsx',
-        bytes: Buffer.from(made.content ?? '', 'base64'),
-        told: toldOf(made.warnings, made.emptyPaths),
-      };
-    }
-    case 'block':
-      throw new CliFault('OPTION_INVALID', `${template.name} is a block: preview a template that includes it`);
-  }
-};
-
-/** Shows what a template gives, from a file too that was never pushed. */
-export const preview = async (reference: string, options: RenderOptions): Promise<void> => {
-  const { client } = connect(options);
-  const template = await templateOf(client, reference, options.attachment);
-  const { subject, extension, bytes, told } = await rendered(client, template, options);
-  for (const line of told) printFault(line);
-  const { out, open = false, json = false } = options;
-  if (out === undefined && !open) {
-    if (json)
-      return printJson({
-        subject,
-        format: extension,
-        content: bytes.toString(template.kind === 'email' ? 'utf8' : 'base64'),
-      });
-    if (template.kind !== 'email' && process.stdout.isTTY)
-      throw new CliFault('OPTION_INVALID', 'a document is no text for a terminal: give --out FILE or --open');
-    return void process.stdout.write(bytes);
-  }
-  const file = out ?? join(await mkdtemp(join(tmpdir(), 'sealpost-')), `${template.slug}.${extension}`);
-  writeFileSync(file, bytes);
-  if (open) {
-    const { openInBrowser } = await import('./oauth-login.js');
-    if (!(await openInBrowser(pathToFileURL(resolve(file)).href))) printFault('no browser opens on this machine');
-  }
-  if (json) return printJson({ subject, format: extension, file });
-  print(`${subject === undefined ? '' : `${safe(subject)}: `}${file}`);
-};
-
-/** Sends a test: of the service's draft to members of the team, of a file as a mail with its content. */
-export const sendTest = async (reference: string, options: RenderOptions): Promise<void> => {
-  const { client } = connect(options);
-  const to = (options.to ?? []).map((email) => ({ email }));
-  if (!/[/\\]|\.json$/.test(reference)) {
-    const sent = await client.templates.sendTest(reference, {
-      ...(to.length === 0 ? {} : { to }),
-      ...variablesOf(options),
-    });
-    if (options.json === true) return printJson(sent);
-    return print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
-  }
-  if (to.length === 0) throw new CliFault('OPTION_INVALID', '--to is missing: a file is sent to an address');
-  const template = await templateOf(client, reference);
-  if (template.kind !== 'email') throw new CliFault('OPTION_INVALID', `${reference} is no template of emails`);
-  const { subject, html, text, told } = await renderedEmail(client, template, options);
-  for (const line of told) printFault(line);
-  const sent = await client.send({
-    to,
-    content: { subject: `[Test] ${subject}`, html, text },
-    tags: ['template-test'],
-  });
-  if (options.json === true) return printJson(sent);
-  print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
-};
-
-const idOfSent = (sent: object): string => ('id' in sent && typeof sent.id === 'string' ? sent.id : 'accepted');
