@@ -25,6 +25,8 @@ export const openSmtpInbox = async (t: Pick<Test, 'teardown'>): Promise<SmtpInbo
       });
     },
   });
+  // A program that is killed resets its connections.
+  server.on('error', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())));
   const address = server.server.address();

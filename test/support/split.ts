@@ -60,6 +60,7 @@ export const onlyInAll: readonly Left[] = [
     why: 'whole data directories that are damaged, mixed, moved, restored or searched byte by byte',
     files: [
       'e2e/archive',
+      'e2e/approvals-kill',
       'e2e/backup',
       'e2e/copies',
       'e2e/damaged',
