@@ -7,7 +7,7 @@ import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight, p
 import { tableTags, voidTags } from '../../rendering/html.js';
 import type { Block, Place, Statement } from './language.js';
 import type { AddNote, Names, Scope, TextPart } from './names.js';
-import { declarationsOf, holdsMark, statementsIn, unknownNote, type Element, type Node, type Styles } from './tree.js';
+import { holdsMark, statementsIn, unknownNote, type Element, type Node, type Styles } from './tree.js';
 
 export type Made = {
   id: string;
@@ -51,7 +51,9 @@ export const START: Look = {
 const NORMAL_LINES = '1.2';
 
 const INLINE = new Set(
-  'a abbr acronym b bdi bdo big br cite code del dfn em font i img ins kbd label mark q s samp small span strike strong sub sup time tt u var wbr'.split(' '),
+  'a abbr acronym b bdi bdo big br cite code del dfn em font i img ins kbd label mark q s samp small span strike strong sub sup time tt u var wbr'.split(
+    ' ',
+  ),
 );
 const TEXT_BLOCKS = new Set('p h1 h2 h3 h4 h5 h6 ul ol dl blockquote pre address'.split(' '));
 const TABLE_PARTS = new Set([...tableTags, 'colgroup', 'col']);
@@ -83,7 +85,8 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   hr: ['width', 'size', 'color'],
 };
 /** Properties that a mail shows, but for those of Outlook alone and of positions. */
-const LOST_STYLES = /^(?:mso-|-webkit-|-ms-|-moz-|position$|top$|left$|right$|bottom$|z-index$|transform|transition|animation|filter|content$|src$|border-spacing$|cursor$|outline|user-select|appearance|interpolation)/;
+const LOST_STYLES =
+  /^(?:mso-|-webkit-|-ms-|-moz-|position$|top$|left$|right$|bottom$|z-index$|transform|transition|animation|filter|content$|src$|border-spacing$|cursor$|outline|user-select|appearance|interpolation)/;
 const CONDITIONS_MAX = 5;
 const LOOPS_MAX = 3;
 const BOXES_MAX = 4;
@@ -116,15 +119,28 @@ export const openBuilder = ({
     if (!holdsMark(text)) return plainBraces(text);
     const parts = statementsIn(text, marks, at);
     if (parts === undefined) {
-      note('lost', at, 'A block that begins or ends inside of an attribute is left out', 'Write the attribute with a calculated variable.');
+      note(
+        'dropped',
+        at,
+        'A block that begins or ends inside of an attribute is left out',
+        'Write the attribute with a calculated variable.',
+      );
       return '';
     }
     return parts
-      .map((part, _, all) => (part.kind === 'text' ? plainBraces(part.text) : valueText(part, scope, all.length === 1 ? as : as === 'text' ? 'text' : 'link')))
+      .map((part, _, all) =>
+        part.kind === 'text'
+          ? plainBraces(part.text)
+          : valueText(part, scope, all.length === 1 ? as : as === 'text' ? 'text' : 'link'),
+      )
       .join('');
   };
 
-  const valueText = (part: Exclude<Statement, Readonly<{ kind: 'text' }>>, scope: Scope, as: 'text' | 'link' | 'picture'): string => {
+  const valueText = (
+    part: Exclude<Statement, Readonly<{ kind: 'text' }>>,
+    scope: Scope,
+    as: 'text' | 'link' | 'picture',
+  ): string => {
     switch (part.kind) {
       case 'unknown':
         unknownNote(part, note);
@@ -132,19 +148,55 @@ export const openBuilder = ({
       case 'value': {
         const shown = names.shown(part.value, scope, as);
         if (shown === undefined)
-          note('lost', part.at, `${part.written} is left out: no path or calculated variable says the same`, 'Make a calculated variable for it, and write its name.');
+          note(
+            'dropped',
+            part.at,
+            `${part.written} is left out: no path or calculated variable says the same`,
+            'Make a calculated variable for it, and write its name.',
+          );
         else if (part.isRaw && as === 'text' && !shown.startsWith('{{__'))
-          names.noteOnce(`raw ${part.written}`, 'check', part.at, `${part.written} is written as text, not as HTML`, 'Values are always escaped. Move markup of the value into the template.');
+          names.noteOnce(
+            `raw ${part.written}`,
+            'approximated',
+            part.at,
+            `${part.written} is written as text, not as HTML`,
+            'Values are always escaped. Move markup of the value into the template.',
+          );
         return shown ?? '';
       }
       case 'block': {
         const made = names.text([part].filter(isTextPart), scope);
         if (made === undefined)
-          note('lost', part.at, `${part.written} inside of a line is left out`, 'Make a calculated variable for this part of the text.');
+          note(
+            'dropped',
+            part.at,
+            `${part.written} inside of a line is left out`,
+            'Make a calculated variable for this part of the text.',
+          );
         return made ?? '';
       }
     }
   };
+
+  /** Statements as one line of our placeholders, without markup. */
+  const line = (parts: readonly Statement[], scope: Scope): string =>
+    parts.map((part) => (part.kind === 'text' ? plainBraces(part.text) : valueText(part, scope, 'text'))).join('');
+
+  const lineOfNodes = (nodes: readonly Node[], scope: Scope): string =>
+    nodes
+      .map((node) => {
+        switch (node.kind) {
+          case 'text':
+            return plainBraces(node.text);
+          case 'value':
+            return valueText(node, scope, 'text');
+          case 'block':
+            return blockText(node, scope);
+          case 'element':
+            return lineOfNodes(node.children, scope);
+        }
+      })
+      .join('');
 
   const styleText = (styles: Styles, scope: Scope, at: Place): string =>
     [...styles]
@@ -168,7 +220,14 @@ export const openBuilder = ({
 
   /** SendGrid writes some addresses with tags of its own. */
   const addressOf = (value: string, as: string): string =>
-    as === 'link' ? value.trim().replace(/^<%\s*asm_(?:global|group)_unsubscribe(?:_raw)?_url\s*%>$|^<%\s*asm_preferences(?:_raw)?_url\s*%>$|^\[unsubscribe\]$/, UNSUBSCRIBE) : value;
+    as === 'link'
+      ? value
+          .trim()
+          .replace(
+            /^<%\s*asm_(?:global|group)_unsubscribe(?:_raw)?_url\s*%>$|^<%\s*asm_preferences(?:_raw)?_url\s*%>$|^\[unsubscribe\]$/,
+            UNSUBSCRIBE,
+          )
+      : value;
 
   /** HTML of nodes, as content of a rich text or a fragment. */
   const html = (nodes: readonly Node[], scope: Scope): string =>
@@ -191,7 +250,12 @@ export const openBuilder = ({
     const part = textPartOf(node);
     const shown = part && names.text([part], scope);
     if (shown !== undefined) return shown;
-    note('lost', node.at, `${node.written} inside of a line stands without its condition or loop`, 'Put this part of the text into a component of its own, inside of a conditional or loop.');
+    note(
+      'dropped',
+      node.at,
+      `${node.written} inside of a line stands without its condition or loop`,
+      'Put this part of the text into a component of its own, inside of a conditional or loop.',
+    );
     return html(node.body, names.enter(node, scope).scope);
   };
 
@@ -201,7 +265,13 @@ export const openBuilder = ({
     const inner = (): string => html(node.children, scope);
     if (!KEPT.has(tag)) {
       if (!HARMLESS.has(tag))
-        names.noteOnce(`tag ${tag}`, 'lost', node.at, `<${tag.slice(0, 30)}> is left out; its text stays`, 'Mails show no such element.');
+        names.noteOnce(
+          `tag ${tag}`,
+          'dropped',
+          node.at,
+          `<${tag.slice(0, 30)}> is left out; its text stays`,
+          'Mails show no such element.',
+        );
       return tag === 'label' || tag.includes(':') || HARMLESS.has(tag) ? inner() : ` ${inner()} `;
     }
     if (VOID.has(tag)) return tagOf(node, scope);
@@ -238,12 +308,16 @@ export const openBuilder = ({
       ...(look.color === base.color || color === undefined ? {} : { color }),
       ...(look.fontSize === base.fontSize ? {} : { fontSize: rounded(look.fontSize) }),
       ...(look.fontFamily === base.fontFamily || family === undefined ? {} : { fontFamily: family }),
-      ...(look.lineHeight === base.lineHeight || lines === undefined ? {} : { lineHeight: /^\d(\.\d+)?$/.test(lines) ? Number(lines) : lines }),
+      ...(look.lineHeight === base.lineHeight || lines === undefined
+        ? {}
+        : { lineHeight: /^\d(\.\d+)?$/.test(lines) ? Number(lines) : lines }),
     };
   };
 
   const richText = (content: string, look: Look): Made[] =>
-    content.trim() === '' ? [] : [made('rich-text', { content: content.trim(), props: { padding: '0', ...lookProps(look) } })];
+    content.trim() === ''
+      ? []
+      : [made('rich-text', { content: content.trim(), props: { padding: '0', ...lookProps(look) } })];
 
   const fragment = (nodes: readonly Node[], { scope, look }: Context): Made[] => {
     const content = html(nodes, scope).trim();
@@ -320,7 +394,8 @@ export const openBuilder = ({
     pictureIn([node]) === undefined &&
     buttonIn([node]) === undefined;
 
-  const hasOwnBox = ({ styles }: Element): boolean => backgroundOf(styles) !== undefined && styles.has('background-image');
+  const hasOwnBox = ({ styles }: Element): boolean =>
+    backgroundOf(styles) !== undefined && styles.has('background-image');
 
   /** A line of text, or what stands alone in a line: a picture, a button, a block. */
   const lineOf = (line: readonly Node[], context: Context): Made[] => {
@@ -330,15 +405,29 @@ export const openBuilder = ({
     const picture = pictureIn(line);
     if (picture !== undefined) return imageOf(picture, context);
     const link = buttonIn(line);
-    if (link !== undefined) return buttonOf(link, { padding: NO_SIDES, background: undefined, border: undefined, radius: 0, width: undefined, at: link.at }, context);
+    if (link !== undefined)
+      return buttonOf(
+        link,
+        { padding: NO_SIDES, background: undefined, border: undefined, radius: 0, width: undefined, at: link.at },
+        context,
+      );
     const lifted = toLift(line, scope);
     if (lifted !== undefined) return variants(line, lifted, context, (nodes, inner) => lineOf(nodes, inner));
     const loop = loopIn(line, scope);
     if (loop !== undefined) {
       const at = line.indexOf(loop);
       if (at >= 0) {
-        note('check', loop.at, `${loop.written} inside of a line: its items stand below each other`, 'Use a calculated text with join(), or a list.');
-        return [...trimmedLine(line.slice(0, at), context), ...blockOf(loop, context), ...trimmedLine(line.slice(at + 1), context)];
+        note(
+          'approximated',
+          loop.at,
+          `${loop.written} inside of a line: its items stand below each other`,
+          'Use a calculated text with join(), or a list.',
+        );
+        return [
+          ...trimmedLine(line.slice(0, at), context),
+          ...blockOf(loop, context),
+          ...trimmedLine(line.slice(at + 1), context),
+        ];
       }
     }
     return richText(html(line, scope), look);
@@ -353,7 +442,8 @@ export const openBuilder = ({
     for (const node of nodes) {
       if (node.kind === 'block') {
         const part = textPartOf(node);
-        if (names.enter(node, scope).kind === 'if' && (part === undefined || names.text([part], scope) === undefined)) return node;
+        if (names.enter(node, scope).kind === 'if' && (part === undefined || names.text([part], scope) === undefined))
+          return node;
       }
       if (node.kind !== 'element') continue;
       const found = toLift(node.children, scope);
@@ -365,7 +455,8 @@ export const openBuilder = ({
     for (const node of nodes) {
       if (node.kind === 'block') {
         const part = textPartOf(node);
-        if (names.enter(node, scope).kind === 'each' && (part === undefined || names.text([part], scope) === undefined)) return node;
+        if (names.enter(node, scope).kind === 'each' && (part === undefined || names.text([part], scope) === undefined))
+          return node;
       }
       const found = node.kind === 'element' ? loopIn(node.children, scope) : undefined;
       if (found !== undefined) return found;
@@ -383,46 +474,101 @@ export const openBuilder = ({
     const condition = names.condition(block, context.scope);
     const isIn = names.enter(block, context.scope).scope;
     const body = isIn.path === context.scope.path ? block.body : undefined;
-    if (condition === undefined || body === undefined || context.depth.conditions >= Math.min(CONDITIONS_MAX, VARIANTS_MAX)) {
-      note('lost', block.at, `${block.written} inside of a line stands without its condition`, 'Put this part of the text into a conditional of its own.');
+    if (
+      condition === undefined ||
+      body === undefined ||
+      context.depth.conditions >= Math.min(CONDITIONS_MAX, VARIANTS_MAX)
+    ) {
+      note(
+        'dropped',
+        block.at,
+        `${block.written} inside of a line stands without its condition`,
+        'Put this part of the text into a conditional of its own.',
+      );
       return make(withBlock(nodes, block, block.body), context);
     }
     const inner = { ...context, depth: { ...context.depth, conditions: context.depth.conditions + 1 } };
-    return conditional(condition, make(withBlock(nodes, block, body), inner), make(withBlock(nodes, block, block.other), inner));
+    return conditional(
+      condition,
+      make(withBlock(nodes, block, body), inner),
+      make(withBlock(nodes, block, block.other), inner),
+    );
   };
 
-  const conditional = (condition: NonNullable<ReturnType<Names['condition']>>, yes: readonly Made[], no: readonly Made[]): Made[] => {
+  const conditional = (
+    condition: NonNullable<ReturnType<Names['condition']>>,
+    yes: readonly Made[],
+    no: readonly Made[],
+  ): Made[] => {
     const [children, elseChildren] = condition.isNegated ? [no, yes] : [yes, no];
     if (children.length === 0 && elseChildren.length === 0) return [];
-    return [made('conditional', { props: { ...condition.props }, children, ...(elseChildren.length === 0 ? {} : { elseChildren }) })];
+    return [
+      made('conditional', {
+        props: { ...condition.props },
+        children,
+        ...(elseChildren.length === 0 ? {} : { elseChildren }),
+      }),
+    ];
   };
 
   /** A block between elements. */
-  const blockOf = (block: Block<Node>, context: Context, make: (nodes: readonly Node[], inner: Context) => Made[] = build): Made[] => {
+  const blockOf = (
+    block: Block<Node>,
+    context: Context,
+    make: (nodes: readonly Node[], inner: Context) => Made[] = build,
+  ): Made[] => {
     const { scope, depth } = context;
     const entered = names.enter(block, scope);
     const without = (reason: string): Made[] => {
-      note('lost', block.at, `${block.written} ${reason}, so its content is always shown`, 'Give it a condition or a data source in the editor.');
+      note(
+        'dropped',
+        block.at,
+        `${block.written} ${reason}, so its content is always shown`,
+        'Give it a condition or a data source in the editor.',
+      );
       return [...make(block.body, { ...context, scope: entered.scope }), ...make(block.other, context)];
     };
     if (entered.kind === 'each') {
       if (!names.isLoopable(entered.usage)) return without('goes through the members of an object');
       if (depth.loops >= LOOPS_MAX) return without(`is the loop ${LOOPS_MAX + 1} deep`);
-      const children = make(block.body, { ...context, scope: entered.scope, depth: { ...depth, loops: depth.loops + 1 } });
+      const children = make(block.body, {
+        ...context,
+        scope: entered.scope,
+        depth: { ...depth, loops: depth.loops + 1 },
+      });
       const { loop } = entered.scope;
       const source = pathText(entered.source);
       const loops: Made[] =
         children.length === 0 || loop === undefined
           ? []
-          : [made('loop', { props: { dataSource: source, itemVariable: loop.item, ...(usesName(children, loop.index) ? { indexVariable: loop.index } : {}) }, children })];
+          : [
+              made('loop', {
+                props: {
+                  dataSource: source,
+                  itemVariable: loop.item,
+                  ...(usesName(children, loop.index) ? { indexVariable: loop.index } : {}),
+                },
+                children,
+              }),
+            ];
       const other = make(block.other, context);
-      return other.length === 0 ? loops : conditional({ props: { condition: `${source}.length`, operator: '>', value: 0 }, isNegated: false }, loops, other);
+      return other.length === 0
+        ? loops
+        : conditional(
+            { props: { condition: `${source}.length`, operator: '>', value: 0 }, isNegated: false },
+            loops,
+            other,
+          );
     }
     const condition = names.condition(block, scope);
     if (condition === undefined) return without('has a condition that no component or calculated variable says');
     if (depth.conditions >= CONDITIONS_MAX) return without(`is the condition ${CONDITIONS_MAX + 1} deep`);
     const inner = { ...depth, conditions: depth.conditions + 1 };
-    return conditional(condition, make(block.body, { ...context, scope: entered.scope, depth: inner }), make(block.other, { ...context, depth: inner }));
+    return conditional(
+      condition,
+      make(block.body, { ...context, scope: entered.scope, depth: inner }),
+      make(block.other, { ...context, depth: inner }),
+    );
   };
 
   const elementOf = (node: Element, outer: Context): Made[] => {
@@ -432,22 +578,37 @@ export const openBuilder = ({
     if (tag === 'table') return tableOf(node, outer);
     if (tag === 'img') return imageOf({ image: node, link: undefined }, outer);
     const link = buttonIn([node]);
-    if (link !== undefined) return boxed(boxOf(node, context), buttonOf(link, { ...boxOf(link, context), padding: NO_SIDES, background: undefined, border: undefined, radius: 0 }, context), outer);
+    if (link !== undefined)
+      return boxed(
+        boxOf(node, context),
+        buttonOf(
+          link,
+          { ...boxOf(link, context), padding: NO_SIDES, background: undefined, border: undefined, radius: 0 },
+          context,
+        ),
+        outer,
+      );
     if (TEXT_BLOCKS.has(tag) && isTextContent(node.children)) {
       const picture = pictureIn([node]);
-      if (picture !== undefined) return boxed(withMargins(boxOf(node, context), node, context), imageOf(picture, context), outer);
+      if (picture !== undefined)
+        return boxed(withMargins(boxOf(node, context), node, context), imageOf(picture, context), outer);
       const list = tag === 'ul' || tag === 'ol' ? listOf(node, outer) : undefined;
       if (list !== undefined) return list;
       const lifted = toLift(node.children, outer.scope);
-      if (lifted !== undefined)
-        return variants([node], lifted, outer, (nodes, inner) => build(nodes, inner));
+      if (lifted !== undefined) return variants([node], lifted, outer, (nodes, inner) => build(nodes, inner));
       return boxed(withMargins(boxOf(node, context), node, context), build(node.children, context), outer);
     }
     if (VOID.has(tag)) return [];
     if (isSpace(node)) return spacerOf(node, outer);
     if (hasPicture(node) && loopOrBlock(node.children) === undefined) return fragment([node], outer);
     if (!KEPT.has(tag) && !HARMLESS.has(tag) && !INLINE.has(tag))
-      names.noteOnce(`tag ${tag}`, 'lost', node.at, `<${tag.slice(0, 30)}> is left out; what stands in it stays`, 'Mails show no such element.');
+      names.noteOnce(
+        `tag ${tag}`,
+        'dropped',
+        node.at,
+        `<${tag.slice(0, 30)}> is left out; what stands in it stays`,
+        'Mails show no such element.',
+      );
     if (tag === 'a' && node.attributes.has('href')) return fragment([node], outer);
     return boxed(withMargins(boxOf(node, context), node, context), build(node.children, context), outer);
   };
@@ -460,7 +621,8 @@ export const openBuilder = ({
     const entered = names.enter(only, scope);
     const inside = only.body.filter((child) => !isBlank(child));
     const [item] = inside;
-    if (entered.kind !== 'each' || inside.length !== 1 || item?.kind !== 'element' || item.tag !== 'li') return undefined;
+    if (entered.kind !== 'each' || inside.length !== 1 || item?.kind !== 'element' || item.tag !== 'li')
+      return undefined;
     if (!isTextContent(item.children) || toLift(item.children, entered.scope) !== undefined) return undefined;
     const { loop } = entered.scope;
     const content = html(item.children, entered.scope).trim();
@@ -468,18 +630,29 @@ export const openBuilder = ({
     return [
       made('list', {
         content,
-        props: { dataSource: pathText(entered.source), itemVariable: loop.item, ...(node.tag === 'ol' ? { ordered: true } : {}), ...lookProps(lookIn(node, look)) },
+        props: {
+          dataSource: pathText(entered.source),
+          itemVariable: loop.item,
+          ...(node.tag === 'ol' ? { ordered: true } : {}),
+          ...lookProps(lookIn(node, look)),
+        },
       }),
     ];
   };
 
   const dividerOf = (node: Element, { look }: Context): Made => {
     const [, width = '1px', style = 'solid', color = '#e5e7eb'] =
-      /^(\S+) (\S+) (.+)$/.exec(cssBorder(node.styles.get('border-top') ?? node.styles.get('border') ?? '') ?? '') ?? [];
+      /^(\S+) (\S+) (.+)$/.exec(cssBorder(node.styles.get('border-top') ?? node.styles.get('border') ?? '') ?? '') ??
+      [];
     void look;
     const margin = marginOf(node, 8);
     return made('divider', {
-      props: { color, ...(width === '1px' ? {} : { thickness: width }), ...(style === 'solid' || style === 'none' ? {} : { style }), margin: boxText(margin) },
+      props: {
+        color,
+        ...(width === '1px' ? {} : { thickness: width }),
+        ...(style === 'solid' || style === 'none' ? {} : { style }),
+        margin: boxText(margin),
+      },
     });
   };
 
@@ -494,10 +667,13 @@ export const openBuilder = ({
     const src = filled(image.attributes.get('src') ?? '', scope, image.at, 'picture');
     if (src === '') return [];
     const alt = filled(image.attributes.get('alt') ?? '', scope, image.at);
-    const width = lengthOf(image.styles.get('width') ?? image.attributes.get('width'), true) ?? lengthOf(image.styles.get('max-width'), false);
+    const width =
+      lengthOf(image.styles.get('width') ?? image.attributes.get('width'), true) ??
+      lengthOf(image.styles.get('max-width'), false);
     const height = lengthOf(image.styles.get('height') ?? image.attributes.get('height'), false);
     const radius = lengthOf(image.styles.get('border-radius'), false);
-    const href = link === undefined ? '' : filled(addressOf(link.attributes.get('href') ?? '', 'link'), scope, link.at, 'link');
+    const href =
+      link === undefined ? '' : filled(addressOf(link.attributes.get('href') ?? '', 'link'), scope, link.at, 'link');
     const isCentred = /auto/.test(image.styles.get('margin') ?? '') || image.attributes.get('align') === 'center';
     const align = isCentred ? 'center' : look.align;
     return [
@@ -525,8 +701,13 @@ export const openBuilder = ({
     const label = html(link.children, scope).trim();
     if (label === '') return [];
     const extra = [
-      weight === '600' || /^h?\d|bold/.test(weight) && weight !== '400' && weight !== 'normal' && weight !== '500' && weight !== '300' ? '' : `font-weight:${weight}`,
-      ...['text-transform', 'letter-spacing', 'font-style'].map((name) => (link.styles.has(name) ? `${name}:${link.styles.get(name)}` : '')),
+      weight === '600' ||
+      (/^h?\d|bold/.test(weight) && weight !== '400' && weight !== 'normal' && weight !== '500' && weight !== '300')
+        ? ''
+        : `font-weight:${weight}`,
+      ...['text-transform', 'letter-spacing', 'font-style'].map((name) =>
+        link.styles.has(name) ? `${name}:${link.styles.get(name)}` : '',
+      ),
     ].filter((one) => one !== '' && !holdsMark(one));
     const color = cssColor(inner.color) ?? '#000000';
     const sides = own.padding.map((side, at) => side + around.padding[at]!) as unknown as Sides;
@@ -542,9 +723,14 @@ export const openBuilder = ({
           padding: boxText(padding),
           ...(border === undefined || border === 'none' ? {} : { border }),
           align: look.align,
-          ...(/block$/.test(link.styles.get('display') ?? '') && link.styles.get('display') === 'block' || link.styles.get('width') === '100%' ? { fullWidth: true } : {}),
+          ...((/block$/.test(link.styles.get('display') ?? '') && link.styles.get('display') === 'block') ||
+          link.styles.get('width') === '100%'
+            ? { fullWidth: true }
+            : {}),
           ...(inner.fontSize === 16 ? {} : { fontSize: rounded(inner.fontSize) }),
-          ...(inner.fontFamily === base.fontFamily || cssFontFamily(inner.fontFamily) === undefined ? {} : { fontFamily: cssFontFamily(inner.fontFamily)! }),
+          ...(inner.fontFamily === base.fontFamily || cssFontFamily(inner.fontFamily) === undefined
+            ? {}
+            : { fontFamily: cssFontFamily(inner.fontFamily)! }),
         },
       }),
     ];
@@ -563,16 +749,33 @@ export const openBuilder = ({
       const room = withRoom(children, padding);
       if (room !== undefined) return [...room];
     }
-    if (!isFramed && background !== undefined && children.length === 1 && only?.type === 'rich-text' && only.props?.['backgroundColor'] === undefined)
+    if (
+      !isFramed &&
+      background !== undefined &&
+      children.length === 1 &&
+      only?.type === 'rich-text' &&
+      only.props?.['backgroundColor'] === undefined
+    )
       return [...(withRoom([{ ...only, props: { ...only.props, backgroundColor: background } }], padding) ?? [])];
-    if (children.length === 1 && only?.type === 'container' && !isFramed && only.props?.['width'] === undefined && only.room === undefined) {
+    if (
+      children.length === 1 &&
+      only?.type === 'container' &&
+      !isFramed &&
+      only.props?.['width'] === undefined &&
+      only.room === undefined
+    ) {
       const inner = only.props ?? {};
-      const isPlain = inner['backgroundColor'] === undefined && inner['border'] === undefined && inner['borderRadius'] === undefined;
+      const isPlain =
+        inner['backgroundColor'] === undefined && inner['border'] === undefined && inner['borderRadius'] === undefined;
       if (isPlain || (background === undefined && padding.every((side) => side === 0)))
         return [
           {
             ...only,
-            props: { ...inner, ...(background === undefined ? {} : { backgroundColor: background }), padding: boxText(addedSides(sidesOf(inner['padding']), padding)) },
+            props: {
+              ...inner,
+              ...(background === undefined ? {} : { backgroundColor: background }),
+              padding: boxText(addedSides(sidesOf(inner['padding']), padding)),
+            },
           },
         ];
     }
@@ -593,7 +796,11 @@ export const openBuilder = ({
 
   const rowsOf = (table: Element): readonly Node[] =>
     table.children.flatMap((child) =>
-      child.kind === 'element' && /^t(?:head|body|foot)$/.test(child.tag) ? child.children.filter((row) => !isBlank(row)) : isBlank(child) ? [] : [child],
+      child.kind === 'element' && /^t(?:head|body|foot)$/.test(child.tag)
+        ? child.children.filter((row) => !isBlank(row))
+        : isBlank(child)
+          ? []
+          : [child],
     );
   const cellsOf = (row: Element): readonly Node[] => row.children.filter((child) => !isBlank(child));
 
@@ -611,13 +818,23 @@ export const openBuilder = ({
     if (isSimple && (isData || isCoarse || rows.some(isOdd))) return fragment([table], outer);
     const align = table.attributes.get('align');
     const inner = isData ? dataRows(table, rows, context) : rows.flatMap((row) => rowOf(table, row, context));
-    const width = isSimpleWidth(box.width) && (align === 'center' || /auto/.test(table.styles.get('margin') ?? '') || outer.look.align === 'center' || parseFloat(box.width) >= 300) ? box.width : undefined;
+    const width =
+      isSimpleWidth(box.width) &&
+      (align === 'center' ||
+        /auto/.test(table.styles.get('margin') ?? '') ||
+        outer.look.align === 'center' ||
+        parseFloat(box.width) >= 300)
+        ? box.width
+        : undefined;
     return boxed({ ...box, width, padding: addedSides(NO_SIDES, marginOf(table, 0)) }, inner, outer);
   };
 
   /** A row of a table that stands there for the layout. */
   const rowOf = (table: Element, row: Node, context: Context): Made[] => {
-    if (row.kind === 'block') return blockOf(row, context, (nodes, inner) => nodes.filter((one) => !isBlank(one)).flatMap((one) => rowOf(table, one, inner)));
+    if (row.kind === 'block')
+      return blockOf(row, context, (nodes, inner) =>
+        nodes.filter((one) => !isBlank(one)).flatMap((one) => rowOf(table, one, inner)),
+      );
     if (row.kind !== 'element') return build([row], context);
     if (row.tag !== 'tr') return elementOf(row, context);
     const cells = cellsOf(row);
@@ -629,16 +846,33 @@ export const openBuilder = ({
       cells.length === 1 && cell?.kind === 'element'
         ? cellOf(table, cell, inner)
         : cells.every((one) => one.kind === 'element') && cells.length > 1 && cells.length <= COLUMNS_MAX
-          ? columnsOf(cells.map((one) => ({ cell: one as Element, table })), inner, false)
-          : cells.flatMap((one) => (one.kind === 'element' ? cellOf(table, one, inner) : one.kind === 'block' ? blockOf(one, inner, (nodes, deep) => nodes.flatMap((child) => (child.kind === 'element' ? cellOf(table, child, deep) : []))) : []));
-    return rowBackground === undefined ? made : boxed({ ...NO_BOX, background: rowBackground, at: row.at }, made, context);
+          ? columnsOf(
+              cells.map((one) => ({ cell: one as Element, table })),
+              inner,
+              false,
+            )
+          : cells.flatMap((one) =>
+              one.kind === 'element'
+                ? cellOf(table, one, inner)
+                : one.kind === 'block'
+                  ? blockOf(one, inner, (nodes, deep) =>
+                      nodes.flatMap((child) => (child.kind === 'element' ? cellOf(table, child, deep) : [])),
+                    )
+                  : [],
+            );
+    return rowBackground === undefined
+      ? made
+      : boxed({ ...NO_BOX, background: rowBackground, at: row.at }, made, context);
   };
 
   const cellOf = (table: Element, cell: Element, outer: Context): Made[] => {
     const look = lookIn(cell, outer.look);
     const box = boxOf(cell, outer);
     const cellPadding = lengthOf(table.attributes.get('cellpadding'), false);
-    const own = hasPadding(cell.styles) || typeof cellPadding !== 'number' ? box.padding : ([cellPadding, cellPadding, cellPadding, cellPadding] as const);
+    const own =
+      hasPadding(cell.styles) || typeof cellPadding !== 'number'
+        ? box.padding
+        : ([cellPadding, cellPadding, cellPadding, cellPadding] as const);
     const inner = { ...outer, look: { ...look, background: box.background ?? outer.look.background } };
     if (hasPicture(cell) && loopOrBlock(cell.children) === undefined) return fragment([asTable(cell)], outer);
     if (isSpace(cell)) {
@@ -646,7 +880,12 @@ export const openBuilder = ({
       return rule ?? boxed({ ...NO_BOX, background: box.background, at: cell.at }, spacerOf(cell, outer), outer);
     }
     const link = buttonIn(cell.children);
-    if (link !== undefined && box.background !== undefined && box.background !== outer.look.background && backgroundOf(link.styles) === undefined)
+    if (
+      link !== undefined &&
+      box.background !== undefined &&
+      box.background !== outer.look.background &&
+      backgroundOf(link.styles) === undefined
+    )
       return buttonOf(link, { ...box, padding: own }, { ...inner, look: { ...inner.look, align: outer.look.align } });
     const children = build(cell.children, inner);
     const bordered = sideRules(cell, children, outer);
@@ -659,8 +898,18 @@ export const openBuilder = ({
     const lines = (['border-top', 'border-bottom'] as const).map((side) => {
       const border = cssBorder(cell.styles.get(side) ?? '');
       const [, width = '', style = '', color = ''] = /^(\S+) (\S+) (.+)$/.exec(border ?? '') ?? [];
-      if (cell.styles.get(side) === undefined || border === undefined || border === 'none' || parseFloat(width) === 0 || style === 'none' || style === '') return [];
-      return [made('divider', { props: { color, thickness: width, ...(style === 'solid' ? {} : { style }), margin: '0' } })];
+      if (
+        cell.styles.get(side) === undefined ||
+        border === undefined ||
+        border === 'none' ||
+        parseFloat(width) === 0 ||
+        style === 'none' ||
+        style === ''
+      )
+        return [];
+      return [
+        made('divider', { props: { color, thickness: width, ...(style === 'solid' ? {} : { style }), margin: '0' } }),
+      ];
     });
     return children.length === 0 ? children : [...lines[0]!, ...children, ...lines[1]!];
   };
@@ -678,20 +927,43 @@ export const openBuilder = ({
     );
   };
 
-  const columnsOf = (cells: readonly Readonly<{ cell: Element; table?: Element }>[], context: Context, stacks: boolean): Made[] => {
+  const columnsOf = (
+    cells: readonly Readonly<{ cell: Element; table?: Element }>[],
+    context: Context,
+    stacks: boolean,
+  ): Made[] => {
     const widths = widthsOf(cells.map(({ cell }) => cell));
     const children = cells.map(({ cell, table }) => {
       const inner = { ...context, depth: { ...context.depth, boxes: context.depth.boxes + 1 } };
       const all = table === undefined ? elementOf(withoutWidth(cell), inner) : cellOf(table, cell, inner);
       const [only] = all;
-      return all.length === 1 && only !== undefined && only.room === undefined ? only : made('container', { props: { padding: '0' }, children: all });
+      return all.length === 1 && only !== undefined && only.room === undefined
+        ? only
+        : made('container', { props: { padding: '0' }, children: all });
     });
     if (isCoarse && table(cells) !== undefined && loopOrBlock(cells.flatMap(({ cell }) => cell.children)) === undefined)
-      return fragment([rowTable(table(cells)!, cells.map(({ cell }) => cell), widths)], context);
-    const valign = cells[0]?.cell.attributes.get('valign') ?? cells[0]?.cell.styles.get('vertical-align') ?? (stacks ? 'top' : 'middle');
+      return fragment(
+        [
+          rowTable(
+            table(cells)!,
+            cells.map(({ cell }) => cell),
+            widths,
+          ),
+        ],
+        context,
+      );
+    const valign =
+      cells[0]?.cell.attributes.get('valign') ??
+      cells[0]?.cell.styles.get('vertical-align') ??
+      (stacks ? 'top' : 'middle');
     return [
       made('columns', {
-        props: { widths: [...widths], gap: 0, verticalAlign: /^(?:top|middle|bottom)$/.test(valign) ? valign : 'top', ...(stacks ? {} : { stackOnMobile: false }) },
+        props: {
+          widths: [...widths],
+          gap: 0,
+          verticalAlign: /^(?:top|middle|bottom)$/.test(valign) ? valign : 'top',
+          ...(stacks ? {} : { stackOnMobile: false }),
+        },
         children,
       }),
     ];
@@ -702,8 +974,20 @@ export const openBuilder = ({
   const dataRows = (table: Element, rows: readonly Node[], context: Context): Made[] => {
     const flat = rowsIn(rows);
     const most = Math.max(...flat.map((row) => columnCount(row)), 1);
-    const model = flat.find((row) => columnCount(row) === most && cellsOf(row).length === most && cellsOf(row).every((cell) => cell.kind === 'element' && statedWidth(cell) !== undefined)) ?? flat.find((row) => cellsOf(row).length === most);
-    const widths = model === undefined ? [] : widthsOf(cellsOf(model).filter((cell) => cell.kind === 'element'), most === 2 ? ['70%', '30%'] : undefined);
+    const model =
+      flat.find(
+        (row) =>
+          columnCount(row) === most &&
+          cellsOf(row).length === most &&
+          cellsOf(row).every((cell) => cell.kind === 'element' && statedWidth(cell) !== undefined),
+      ) ?? flat.find((row) => cellsOf(row).length === most);
+    const widths =
+      model === undefined
+        ? []
+        : widthsOf(
+            cellsOf(model).filter((cell) => cell.kind === 'element'),
+            most === 2 ? ['70%', '30%'] : undefined,
+          );
     const out: Made[] = [];
     const make = (all: readonly Node[], inner: Context): Made[] => {
       const parts: Made[] = [];
@@ -723,7 +1007,14 @@ export const openBuilder = ({
           parts.push(...variants([row], lifted, inner, make));
         } else if (row.kind === 'block') {
           flush();
-          parts.push(...blockOf(row, inner, (nodes, deep) => make(nodes.filter((node) => !isBlank(node)), deep)));
+          parts.push(
+            ...blockOf(row, inner, (nodes, deep) =>
+              make(
+                nodes.filter((node) => !isBlank(node)),
+                deep,
+              ),
+            ),
+          );
         } else if (row.kind === 'element') {
           flush();
           parts.push(...elementOf(row, inner));
@@ -742,36 +1033,74 @@ export const openBuilder = ({
     const link = buttonIn(cell.children) ?? onlyLink(cell.children);
     if (link === undefined) {
       const deeper = onlyTable(cell.children);
-      return deeper !== undefined && !hasFrame(cell) ? buttonTable(deeper, { ...context, look: lookIn(cell, context.look) }) : undefined;
+      return deeper !== undefined && !hasFrame(cell)
+        ? buttonTable(deeper, { ...context, look: lookIn(cell, context.look) })
+        : undefined;
     }
     const box = boxOf(cell, context);
     const outer = boxOf(table, context);
     const ownBackground = backgroundOf(link.styles);
     const background = box.background ?? outer.background;
-    if (ownBackground === undefined && (background === undefined || background === context.look.background)) return undefined;
+    if (ownBackground === undefined && (background === undefined || background === context.look.background))
+      return undefined;
     const isPageWide = ownBackground !== undefined && background !== undefined && background !== ownBackground;
     if (isPageWide) return undefined;
-    const align = alignOf(table.attributes.get('align')) ?? (/auto/.test(table.styles.get('margin') ?? '') ? 'center' : undefined);
-    const cellAlign = outer.width === '100%' || table.attributes.get('width') === '100%' ? lookIn(cell, context.look).align : context.look.align;
+    const align =
+      alignOf(table.attributes.get('align')) ?? (/auto/.test(table.styles.get('margin') ?? '') ? 'center' : undefined);
+    const cellAlign =
+      outer.width === '100%' || table.attributes.get('width') === '100%'
+        ? lookIn(cell, context.look).align
+        : context.look.align;
     const look = { ...lookIn(cell, context.look), align: align ?? cellAlign };
     const isFilled = ownBackground === undefined || background !== undefined;
     return buttonOf(
       link,
-      { ...box, background, border: box.border ?? outer.border, radius: Math.max(box.radius, outer.radius), padding: isFilled ? box.padding : NO_SIDES },
+      {
+        ...box,
+        background,
+        border: box.border ?? outer.border,
+        radius: Math.max(box.radius, outer.radius),
+        padding: isFilled ? box.padding : NO_SIDES,
+      },
       { ...context, look },
     );
   };
 
-  const withMargin = (all: Made[], margin: Sides): Made[] => (margin.every((side) => side === 0) ? all : [...(withRoom(all, margin) ?? all)]);
+  const withMargin = (all: Made[], margin: Sides): Made[] =>
+    margin.every((side) => side === 0) ? all : [...(withRoom(all, margin) ?? all)];
 
-  return { made, filled, html, build, boxed, richText, fragment, imageOf, buttonOf, columnsOf, blockOf, lookProps };
+  return {
+    made,
+    filled,
+    line,
+    lineOfNodes,
+    html,
+    build,
+    boxed,
+    richText,
+    fragment,
+    imageOf,
+    buttonOf,
+    columnsOf,
+    blockOf,
+    lookProps,
+  };
 };
 
 /** Elements without a look of their own. */
-const HARMLESS = new Set('html body head o:p thead tbody tfoot center form label nav aside details summary picture bdo font'.split(' '));
+const HARMLESS = new Set(
+  'html body head o:p thead tbody tfoot center form label nav aside details summary picture bdo font'.split(' '),
+);
 const UNSUBSCRIBE = '{{__UNSUBSCRIBE_URL__}}';
 export const NO_SIDES: Sides = [0, 0, 0, 0];
-export const NO_BOX: Box = { padding: NO_SIDES, background: undefined, border: undefined, radius: 0, width: undefined, at: { line: 1, column: 1 } };
+export const NO_BOX: Box = {
+  padding: NO_SIDES,
+  background: undefined,
+  border: undefined,
+  radius: 0,
+  width: undefined,
+  at: { line: 1, column: 1 },
+};
 
 type Picture = Readonly<{ image: Element; link: Element | undefined }>;
 
@@ -803,7 +1132,11 @@ export const isInline = (node: Node): boolean => {
     case 'block':
       return [...node.body, ...node.other].every(isInline);
     case 'element':
-      return INLINE.has(node.tag) && (node.styles.get('display') !== 'block' || node.tag === 'a' || node.tag === 'img') && node.children.every(isInline);
+      return (
+        INLINE.has(node.tag) &&
+        (node.styles.get('display') !== 'block' || node.tag === 'a' || node.tag === 'img') &&
+        node.children.every(isInline)
+      );
   }
 };
 
@@ -812,11 +1145,17 @@ const isTextContent = (nodes: readonly Node[]): boolean =>
   nodes.every((node) =>
     node.kind === 'block'
       ? isTextContent(node.body) && isTextContent(node.other)
-      : node.kind !== 'element' || ((INLINE.has(node.tag) || TEXT_BLOCKS.has(node.tag) || /^(?:li|dt|dd)$/.test(node.tag)) && isTextContent(node.children)),
+      : node.kind !== 'element' ||
+        ((INLINE.has(node.tag) || TEXT_BLOCKS.has(node.tag) || /^(?:li|dt|dd)$/.test(node.tag)) &&
+          isTextContent(node.children)),
   );
 
 export const isHidden = ({ styles, attributes }: Element): boolean =>
-  styles.get('display') === 'none' || styles.get('mso-hide') === 'all' || styles.get('visibility') === 'hidden' || attributes.has('hidden') || /^0(?:px)?$/.test(styles.get('max-height') ?? '');
+  styles.get('display') === 'none' ||
+  styles.get('mso-hide') === 'all' ||
+  styles.get('visibility') === 'hidden' ||
+  attributes.has('hidden') ||
+  /^0(?:px)?$/.test(styles.get('max-height') ?? '');
 
 const textPartOf = (node: Node): TextPart | undefined => {
   switch (node.kind) {
@@ -828,7 +1167,8 @@ const textPartOf = (node: Node): TextPart | undefined => {
       return undefined;
     case 'block': {
       const [body, other] = [node.body.map(textPartOf), node.other.map(textPartOf)];
-      const isWhole = (parts: readonly (TextPart | undefined)[]): parts is readonly TextPart[] => !parts.includes(undefined);
+      const isWhole = (parts: readonly (TextPart | undefined)[]): parts is readonly TextPart[] =>
+        !parts.includes(undefined);
       return isWhole(body) && isWhole(other) ? { ...node, body, other } : undefined;
     }
   }
@@ -836,7 +1176,11 @@ const textPartOf = (node: Node): TextPart | undefined => {
 
 const withBlock = (nodes: readonly Node[], block: Block<Node>, instead: readonly Node[]): readonly Node[] =>
   nodes.flatMap((node) =>
-    node === block ? instead : node.kind === 'element' ? [{ ...node, children: withBlock(node.children, block, instead) }] : [node],
+    node === block
+      ? instead
+      : node.kind === 'element'
+        ? [{ ...node, children: withBlock(node.children, block, instead) }]
+        : [node],
   );
 
 const loopOrBlock = (nodes: readonly Node[]): Block<Node> | undefined => {
@@ -867,8 +1211,14 @@ const buttonIn = (nodes: readonly Node[]): Element | undefined => {
   if (link === undefined || !link.attributes.has('href')) return undefined;
   const background = backgroundOf(link.styles);
   const hasRoom = hasPadding(link.styles) || link.styles.has('border-top') || link.styles.has('line-height');
-  const isFramed = cssBorder(link.styles.get('border') ?? '') !== undefined && link.styles.get('border') !== 'none' && link.styles.has('border') && !/^0/.test(link.styles.get('border') ?? '');
-  return (background !== undefined && background !== 'transparent' && hasRoom) || (isFramed && hasPadding(link.styles)) || (/block/.test(link.styles.get('display') ?? '') && /[1-9]\d*px [1-9]/.test(link.styles.get('padding') ?? ''))
+  const isFramed =
+    cssBorder(link.styles.get('border') ?? '') !== undefined &&
+    link.styles.get('border') !== 'none' &&
+    link.styles.has('border') &&
+    !/^0/.test(link.styles.get('border') ?? '');
+  return (background !== undefined && background !== 'transparent' && hasRoom) ||
+    (isFramed && hasPadding(link.styles)) ||
+    (/block/.test(link.styles.get('display') ?? '') && /[1-9]\d*px [1-9]/.test(link.styles.get('padding') ?? ''))
     ? link
     : undefined;
 };
@@ -898,20 +1248,34 @@ const onlyCell = (table: Element): Element | undefined => {
 };
 
 const isSpace = (node: Element): boolean =>
-  node.children.every((child) => child.kind === 'text' && /^[\s\u00a0\u200c\u200b\u200a\u2007\ufeff\u034f]*$/.test(child.text));
+  node.children.every(
+    (child) => child.kind === 'text' && /^[\s\u00a0\u200c\u200b\u200a\u2007\ufeff\u034f]*$/.test(child.text),
+  );
 
 const rowsIn = (rows: readonly Node[]): readonly Element[] =>
-  rows.flatMap((row) => (row.kind === 'element' && row.tag === 'tr' ? [row] : row.kind === 'block' ? rowsIn([...row.body, ...row.other]) : []));
+  rows.flatMap((row) =>
+    row.kind === 'element' && row.tag === 'tr'
+      ? [row]
+      : row.kind === 'block'
+        ? rowsIn([...row.body, ...row.other])
+        : [],
+  );
 const elementsIn = (nodes: readonly Node[]): readonly Element[] => nodes.filter((node) => node.kind === 'element');
 const columnCount = (row: Element): number =>
-  elementsIn(row.children).reduce((sum, cell) => sum + Math.min(Math.max(Number(cell.attributes.get('colspan') ?? 1) || 1, 1), 20), 0);
-const isOdd = (row: Node): boolean => row.kind === 'element' && row.tag === 'tr' && elementsIn(row.children).length > COLUMNS_MAX;
+  elementsIn(row.children).reduce(
+    (sum, cell) => sum + Math.min(Math.max(Number(cell.attributes.get('colspan') ?? 1) || 1, 1), 20),
+    0,
+  );
+const isOdd = (row: Node): boolean =>
+  row.kind === 'element' && row.tag === 'tr' && elementsIn(row.children).length > COLUMNS_MAX;
 
 /** True where cells stand in columns across several rows. */
 const isDataTable = (rows: readonly Node[]): boolean => {
   const flat = rowsIn(rows);
   if (flat.some((row) => elementsIn(row.children).some(({ tag }) => tag === 'th'))) return true;
-  const isLooped = rows.some((row) => row.kind === 'block' && rowsIn([row]).some((one) => elementsIn(one.children).length > 1));
+  const isLooped = rows.some(
+    (row) => row.kind === 'block' && rowsIn([row]).some((one) => elementsIn(one.children).length > 1),
+  );
   const wide = flat.filter((row) => elementsIn(row.children).length > 1);
   const isFull = wide.every((row) => elementsIn(row.children).every(({ children }) => isTextContent(children)));
   return isFull && (isLooped || wide.length > 1);
@@ -920,8 +1284,12 @@ const isDataTable = (rows: readonly Node[]): boolean => {
 const bare = (table: Element, children: readonly Node[]): Element => ({
   ...table,
   children,
-  attributes: new Map([...table.attributes].filter(([name]) => name !== 'align' && name !== 'height').concat([['width', '100%']])),
-  styles: new Map([...table.styles].filter(([name]) => !/^(?:margin|height|width|max-width|border$|border-radius)/.test(name))),
+  attributes: new Map(
+    [...table.attributes].filter(([name]) => name !== 'align' && name !== 'height').concat([['width', '100%']]),
+  ),
+  styles: new Map(
+    [...table.styles].filter(([name]) => !/^(?:margin|height|width|max-width|border$|border-radius)/.test(name)),
+  ),
 });
 const rowsTable = (table: Element, rows: readonly Element[], widths: readonly string[]): Element =>
   bare(
@@ -929,11 +1297,25 @@ const rowsTable = (table: Element, rows: readonly Element[], widths: readonly st
     rows.map((row, at) => (at === 0 ? { ...row, children: withWidths(elementsIn(row.children), widths) } : row)),
   );
 const rowTable = (table: Element, cells: readonly Element[], widths: readonly (string | number)[]): Element =>
-  bare(table, [{ kind: 'element', tag: 'tr', attributes: new Map(), styles: new Map(), at: table.at, children: withWidths(cells, widths.map(String)) }]);
+  bare(table, [
+    {
+      kind: 'element',
+      tag: 'tr',
+      attributes: new Map(),
+      styles: new Map(),
+      at: table.at,
+      children: withWidths(cells, widths.map(String)),
+    },
+  ]);
 const asTable = (cell: Element): Element => ({
   kind: 'element',
   tag: 'table',
-  attributes: new Map([['width', '100%'], ['cellpadding', '0'], ['cellspacing', '0'], ['role', 'presentation']]),
+  attributes: new Map([
+    ['width', '100%'],
+    ['cellpadding', '0'],
+    ['cellspacing', '0'],
+    ['role', 'presentation'],
+  ]),
   styles: new Map(),
   at: cell.at,
   children: [{ kind: 'element', tag: 'tr', attributes: new Map(), styles: new Map(), at: cell.at, children: [cell] }],
@@ -945,7 +1327,9 @@ const withWidths = (cells: readonly Element[], widths: readonly string[]): reado
     const span = Math.min(Math.max(Number(cell.attributes.get('colspan') ?? 1) || 1, 1), 20);
     const width = span === 1 ? widths[column] : undefined;
     column += span;
-    return width === undefined || statedWidth(cell) !== undefined ? cell : { ...cell, attributes: new Map([...cell.attributes, ['width', width]]) };
+    return width === undefined || statedWidth(cell) !== undefined
+      ? cell
+      : { ...cell, attributes: new Map([...cell.attributes, ['width', width]]) };
   });
 };
 const withoutWidth = (node: Element): Element => ({
@@ -960,7 +1344,11 @@ const statedWidth = (cell: Node): string | undefined => {
   const per = /(?:^|\s)mj-column-per-(\d+)(?:-(\d+))?(?:\s|$)/.exec(attributes.get('class') ?? '');
   if (per !== null) return `${per[1]}${per[2] === undefined ? '' : `.${per[2]}`}%`;
   const inline = styles.get('display') === 'inline-block';
-  const written = (inline ? styles.get('max-width') : undefined) ?? styles.get('width') ?? attributes.get('width') ?? styles.get('max-width');
+  const written =
+    (inline ? styles.get('max-width') : undefined) ??
+    styles.get('width') ??
+    attributes.get('width') ??
+    styles.get('max-width');
   const css = written === undefined || holdsMark(written) ? undefined : cssLength(written);
   return css !== undefined && /(?:px|%)$/.test(css) ? css : undefined;
 };
@@ -969,9 +1357,13 @@ const statedWidth = (cell: Node): string | undefined => {
 const widthsOf = (cells: readonly Element[], otherwise?: readonly string[]): readonly string[] => {
   const stated = cells.map(statedWidth);
   if (stated.every((width) => width === undefined))
-    return otherwise !== undefined && otherwise.length === cells.length ? otherwise : cells.map(() => `${Math.floor(10_000 / cells.length) / 100}%`);
+    return otherwise !== undefined && otherwise.length === cells.length
+      ? otherwise
+      : cells.map(() => `${Math.floor(10_000 / cells.length) / 100}%`);
   const isShare = stated.some((width) => width?.endsWith('%') === true);
-  const numbers = stated.map((width) => (width === undefined || width.endsWith('%') !== isShare ? undefined : parseFloat(width)));
+  const numbers = stated.map((width) =>
+    width === undefined || width.endsWith('%') !== isShare ? undefined : parseFloat(width),
+  );
   const known = numbers.reduce<number>((sum, one) => sum + (one ?? 0), 0);
   const open = numbers.filter((one) => one === undefined).length;
   const whole = isShare ? 100 : open === 0 ? known : Math.max(560, known + open * 80);
@@ -981,7 +1373,10 @@ const widthsOf = (cells: readonly Element[], otherwise?: readonly string[]): rea
 };
 
 /** Elements that stand beside each other though they are blocks: inline blocks, and floating tables. */
-const besideOf = (nodes: readonly Node[], from: number): Readonly<{ cells: readonly Readonly<{ cell: Element }>[]; last: number }> | undefined => {
+const besideOf = (
+  nodes: readonly Node[],
+  from: number,
+): Readonly<{ cells: readonly Readonly<{ cell: Element }>[]; last: number }> | undefined => {
   const cells: { cell: Element }[] = [];
   let last = from;
   for (let at = from; at < nodes.length; at += 1) {
@@ -994,12 +1389,20 @@ const besideOf = (nodes: readonly Node[], from: number): Readonly<{ cells: reado
   return cells.length > 1 && cells.length <= COLUMNS_MAX ? { cells, last } : undefined;
 };
 const isBeside = ({ tag, styles, attributes }: Element): boolean =>
-  (tag === 'div' && (styles.get('display') === 'inline-block' || styles.get('float') !== undefined || styles.get('display') === 'table-cell')) ||
-  (tag === 'table' && (/^(?:left|right)$/.test(attributes.get('align') ?? '') || styles.get('display') === 'inline-block' || styles.get('display') === 'inline-table'));
+  (tag === 'div' &&
+    (styles.get('display') === 'inline-block' ||
+      styles.get('float') !== undefined ||
+      styles.get('display') === 'table-cell')) ||
+  (tag === 'table' &&
+    (/^(?:left|right)$/.test(attributes.get('align') ?? '') ||
+      styles.get('display') === 'inline-block' ||
+      styles.get('display') === 'inline-table'));
 
 const hasPicture = ({ styles, attributes }: Element): boolean =>
-  /url\(/i.test(styles.get('background') ?? styles.get('background-image') ?? '') || (attributes.get('background') ?? '') !== '';
-const hasFrame = ({ styles, attributes }: Element): boolean => backgroundOf(styles) !== undefined || attributes.has('bgcolor') || styles.has('border');
+  /url\(/i.test(styles.get('background') ?? styles.get('background-image') ?? '') ||
+  (attributes.get('background') ?? '') !== '';
+const hasFrame = ({ styles, attributes }: Element): boolean =>
+  backgroundOf(styles) !== undefined || attributes.has('bgcolor') || styles.has('border');
 
 const colorIn = (value: string | undefined): string | undefined => {
   const color = value === undefined ? undefined : cssColor(value);
@@ -1008,7 +1411,8 @@ const colorIn = (value: string | undefined): string | undefined => {
 const WORDS = /[\w-]+\([^)]*\)|[^\s]+/g;
 /** The colour of a background; undefined where there is none. */
 export const backgroundOf = (styles: Styles): string | undefined =>
-  colorIn(styles.get('background-color')) ?? (styles.get('background')?.slice(0, 300).match(WORDS) ?? []).flatMap((word) => colorIn(word) ?? [])[0];
+  colorIn(styles.get('background-color')) ??
+  (styles.get('background')?.slice(0, 300).match(WORDS) ?? []).flatMap((word) => colorIn(word) ?? [])[0];
 const hasPadding = (styles: Styles): boolean => [...styles.keys()].some((name) => name.startsWith('padding'));
 
 const px = (value: string | undefined, fontSize = 16): number => {
@@ -1026,7 +1430,10 @@ const sidesIn = (styles: Styles, name: 'padding' | 'margin', fontSize: number, o
   let sides: Sides = otherwise;
   for (const [property, value] of styles) {
     if (property === name) {
-      const words = value.split(/\s+/).slice(0, 4).map((word) => px(word, fontSize));
+      const words = value
+        .split(/\s+/)
+        .slice(0, 4)
+        .map((word) => px(word, fontSize));
       const [top = 0, right = top, bottom = top, left = right] = words;
       sides = [top, right, bottom, left];
     }
@@ -1036,7 +1443,12 @@ const sidesIn = (styles: Styles, name: 'padding' | 'margin', fontSize: number, o
   return sides;
 };
 const marginOf = (node: Element, usual: number): Sides => sidesIn(node.styles, 'margin', 16, [usual, 0, usual, 0]);
-export const addedSides = (one: Sides, other: Sides): Sides => [one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]];
+export const addedSides = (one: Sides, other: Sides): Sides => [
+  one[0] + other[0],
+  one[1] + other[1],
+  one[2] + other[2],
+  one[3] + other[3],
+];
 export const sidesOf = (box: Json | undefined): Sides => {
   const css = cssBox(box);
   if (css === undefined) return NO_SIDES;
@@ -1065,13 +1477,18 @@ const heightOf = (node: Element): number | undefined => {
   const line = /[^\s]/.test(textIn(node)) ? px(styles.get('line-height')) : 0;
   return Math.max(height, line) + sides[0] + sides[2] || undefined;
 };
-const textIn = (node: Element): string => node.children.map((child) => (child.kind === 'text' ? child.text : '')).join('');
+const textIn = (node: Element): string =>
+  node.children.map((child) => (child.kind === 'text' ? child.text : '')).join('');
 
-const isSimpleWidth = (width: string | undefined): width is string => width !== undefined && width.endsWith('px') && parseFloat(width) >= 40;
+const isSimpleWidth = (width: string | undefined): width is string =>
+  width !== undefined && width.endsWith('px') && parseFloat(width) >= 40;
 
 const withMargins = (box: Box, node: Element, { look }: Context): Box => {
   const usual = (Object.hasOwn(USUAL, node.tag) ? (USUAL[node.tag]?.margin ?? 0) : 0) * look.fontSize;
-  return { ...box, padding: addedSides(box.padding, sidesIn(node.styles, 'margin', look.fontSize, [usual, 0, usual, 0])) };
+  return {
+    ...box,
+    padding: addedSides(box.padding, sidesIn(node.styles, 'margin', look.fontSize, [usual, 0, usual, 0])),
+  };
 };
 
 const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Context): Box => {
@@ -1081,7 +1498,10 @@ const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Context): Box
   return {
     padding: sidesIn(styles, 'padding', look.fontSize),
     background: backgroundOf(styles) ?? colorIn(attributes.get('bgcolor')),
-    border: styles.has('border') && border !== undefined && border !== 'none' && !/^0/.test(border) && !/ none /.test(border) ? border : undefined,
+    border:
+      styles.has('border') && border !== undefined && border !== 'none' && !/^0/.test(border) && !/ none /.test(border)
+        ? border
+        : undefined,
     radius: px(styles.get('border-radius')),
     width: tag === 'td' || width === undefined || width === '0' ? undefined : width,
     at,
@@ -1089,13 +1509,19 @@ const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Context): Box
 };
 
 /** Postmark writes the padding of buttons as borders of their own colour. */
-const buttonSides = (link: Element, padding: Sides, border: string | undefined, background: string | undefined): readonly [Sides, string | undefined] => {
+const buttonSides = (
+  link: Element,
+  padding: Sides,
+  border: string | undefined,
+  background: string | undefined,
+): readonly [Sides, string | undefined] => {
   const drawn = ['top', 'right', 'bottom', 'left'].map((side) => cssBorder(link.styles.get(`border-${side}`) ?? ''));
   if (background !== undefined && drawn.every((one) => one !== undefined && one.endsWith(background)))
     return [addedSides(padding, drawn.map((one) => px(one?.split(' ')[0])) as unknown as Sides), undefined];
   const line = link.styles.get('line-height');
   const height = line === undefined ? 0 : px(line);
-  if (padding[0] === 0 && padding[2] === 0 && height > 24) return [[(height - 20) / 2, Math.max(padding[1], 20), (height - 20) / 2, Math.max(padding[3], 20)], border];
+  if (padding[0] === 0 && padding[2] === 0 && height > 24)
+    return [[(height - 20) / 2, Math.max(padding[1], 20), (height - 20) / 2, Math.max(padding[3], 20)], border];
   return [padding, border];
 };
 
@@ -1122,7 +1548,10 @@ const paddedChild = (child: Made, sides: Sides): Made | undefined => {
     case 'divider':
       return { ...child, props: { ...props, margin: boxText(addedSides(sidesOf(props['margin']), sides)) } };
     case 'spacer':
-      return { ...child, props: { height: (typeof props['height'] === 'number' ? props['height'] : 0) + top + bottom } };
+      return {
+        ...child,
+        props: { height: (typeof props['height'] === 'number' ? props['height'] : 0) + top + bottom },
+      };
     case 'button':
       if ((left > 0 || right > 0) && props['align'] !== 'center') return undefined;
       return { ...child, room: { above: (child.room?.above ?? 0) + top, below: (child.room?.below ?? 0) + bottom } };
@@ -1141,13 +1570,25 @@ const paddedChild = (child: Made, sides: Sides): Made | undefined => {
 
 const pathText = (path: readonly (string | number)[]): string =>
   path
-    .map((step, at) => (typeof step === 'number' ? `[${step}]` : /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(step) ? `${at === 0 ? '' : '.'}${step}` : `[${JSON.stringify(step)}]`))
+    .map((step, at) =>
+      typeof step === 'number'
+        ? `[${step}]`
+        : /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(step)
+          ? `${at === 0 ? '' : '.'}${step}`
+          : `[${JSON.stringify(step)}]`,
+    )
     .join('');
 
 const usesName = (children: readonly Made[], name: string): boolean => JSON.stringify(children).includes(name);
 
 const alignOf = (text: string | undefined): Look['align'] | undefined =>
-  text === 'center' || text === 'right' || text === 'left' ? text : text === 'start' ? 'left' : text === 'end' ? 'right' : undefined;
+  text === 'center' || text === 'right' || text === 'left'
+    ? text
+    : text === 'start'
+      ? 'left'
+      : text === 'end'
+        ? 'right'
+        : undefined;
 
 const FONT = /(\d+(?:\.\d+)?(?:px|pt|em|rem))(?:\/(\d+(?:\.\d+)?(?:px|pt|em|rem|%)?))?\s+(.+)$/;
 
@@ -1157,11 +1598,17 @@ export const lookIn = ({ styles, attributes, tag }: Element, outer: Look): Look 
   const size = styles.get('font-size') ?? shortSize;
   const css = size === undefined || holdsMark(size) ? undefined : cssLength(size);
   const fontSize =
-    css === undefined ? outer.fontSize : css.endsWith('%') ? (outer.fontSize * parseFloat(css)) / 100 : px(css, outer.fontSize);
+    css === undefined
+      ? outer.fontSize
+      : css.endsWith('%')
+        ? (outer.fontSize * parseFloat(css)) / 100
+        : px(css, outer.fontSize);
   const lines = styles.get('line-height') ?? shortLines;
   const color = styles.get('color') ?? (tag === 'font' ? attributes.get('color') : undefined);
   return {
-    fontFamily: usable(styles.get('font-family') ?? shortFamily ?? (tag === 'font' ? attributes.get('face') : undefined)) ?? outer.fontFamily,
+    fontFamily:
+      usable(styles.get('font-family') ?? shortFamily ?? (tag === 'font' ? attributes.get('face') : undefined)) ??
+      outer.fontFamily,
     fontSize: fontSize || outer.fontSize,
     lineHeight: linesOf(lines, fontSize) ?? outer.lineHeight,
     color: (color === undefined ? undefined : cssColor(color)) ?? outer.color,
@@ -1216,5 +1663,3 @@ export const propsOfLook = (look: Look): JsonObject => {
     lineHeight: /^\d(\.\d+)?$/.test(lines) ? Number(lines) : lines,
   };
 };
-
-void declarationsOf;

@@ -8,6 +8,36 @@ import type { Json, JsonObject } from '../../core/json.js';
 
 export type Dialect = 'handlebars' | 'mustachio';
 
+/** Languages of sources. Placeholders in MJML are those of Handlebars; in plain HTML braces are text. */
+export const sourceLanguages = ['handlebars', 'mustachio', 'mjml', 'html'] as const;
+export type SourceLanguage = (typeof sourceLanguages)[number];
+
+const HELPERS =
+  /\{\{~?\s*(?:#\s*(?:if|unless|with|equals|notEquals|greaterThan|lessThan|and|or)\s|else\b|insert\s|formatDate\s|>)/;
+const SECTIONS = /\{\{\s*(?:[#^]\s*(?!each\b)[\w.]{1,100}\s*\}\}|\.\s*\}\}|pm:|@content)/;
+
+/** In: a source. Out: the language that it seems to be in, and why. */
+export const guessLanguage = (source: string): Readonly<{ name: SourceLanguage; reason: string }> => {
+  if (/<mjml[\s>]/i.test(source)) return { name: 'mjml', reason: 'It has the element <mjml>.' };
+  const helper = HELPERS.exec(source)?.[0];
+  if (helper !== undefined)
+    return {
+      name: 'handlebars',
+      reason: `It has ${helper.trim()}, which is a helper of Handlebars, as SendGrid takes it.`,
+    };
+  const section = SECTIONS.exec(source)?.[0];
+  if (section !== undefined)
+    return {
+      name: 'mustachio',
+      reason: `It has ${section.trim()}, as Mustachio of Postmark writes sections and values.`,
+    };
+  if (source.includes('{{'))
+    return { name: 'handlebars', reason: 'It has {{placeholders}}, which Handlebars and Mustachio read alike.' };
+  if (/<!--\/?\$-->|data-skip-in-text|__react-email/.test(source))
+    return { name: 'html', reason: 'It has no placeholders, and is HTML as React Email renders it.' };
+  return { name: 'html', reason: 'It has no placeholders.' };
+};
+
 /** A place in the source; both count from 1. */
 export type Place = Readonly<{ line: number; column: number }>;
 
@@ -39,8 +69,7 @@ type Unknown = Readonly<{ kind: 'unknown'; at: Place; written: string }>;
 export type Statement = Text | Value | Block<Statement> | Unknown;
 
 type Parsed =
-  | Readonly<{ ok: true; statements: readonly Statement[] }>
-  | Readonly<{ ok: false; at: Place; message: string }>;
+  Readonly<{ ok: true; statements: readonly Statement[] }> | Readonly<{ ok: false; at: Place; message: string }>;
 
 /** A mail has far fewer placeholders. */
 const PLACEHOLDERS_MAX = 5_000;
@@ -83,7 +112,9 @@ const faultOf = (fault: unknown): Readonly<{ at: Place; message: string }> => {
   if (fault instanceof TooDeep)
     return { at: { line: 1, column: 1 }, message: `has more than ${DEPTH_MAX} blocks in each other` };
   const told = fault instanceof Error ? fault.message : '';
-  const { hash } = fault as Readonly<{ hash?: Readonly<{ token?: string; loc?: Readonly<{ first_line: number; first_column: number }> }> }>;
+  const { hash } = fault as Readonly<{
+    hash?: Readonly<{ token?: string; loc?: Readonly<{ first_line: number; first_column: number }> }>;
+  }>;
   const [, mismatch, at, column] = /^(.*) - (\d+):(\d+)$/.exec(told) ?? [];
   if (mismatch !== undefined)
     return {
@@ -239,11 +270,7 @@ type Frame = Readonly<{
  * In: statements, and values. Out: the text that the service of the dialect would make of them, with values escaped as
  * HTML. Helpers that are not known give nothing. The text ends where it becomes too long.
  */
-export const runTemplate = (
-  statements: readonly Statement[],
-  values: JsonObject,
-  isHtml = true,
-): string => {
+export const runTemplate = (statements: readonly Statement[], values: JsonObject, isHtml = true): string => {
   const out: string[] = [];
   const left = { steps: STEPS_MAX, chars: OUTPUT_CHARS_MAX };
   const write = (text: string): void => {
@@ -373,7 +400,8 @@ const memberOf = (value: Json | undefined, name: string): Json | undefined => {
 };
 
 /** As Handlebars judges: an empty array is false, an object without members is not. */
-export const isTruthy = (value: Json | undefined): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+export const isTruthy = (value: Json | undefined): boolean =>
+  Array.isArray(value) ? value.length > 0 : Boolean(value);
 
 const textOf = (value: Json | undefined): string => {
   if (value === undefined || value === null) return '';
@@ -381,11 +409,16 @@ const textOf = (value: Json | undefined): string => {
   return typeof value === 'object' ? '[object Object]' : String(value);
 };
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#x27;',
+};
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? sign);
 
-const MONTHS =
-  'January February March April May June July August September October November December'.split(' ');
+const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 const DAYS = 'Sunday Monday Tuesday Wednesday Thursday Friday Saturday'.split(' ');
 const DATE_TOKEN = /\[[^\]]*\]|YYYY|YY|MMMM|MMM|MM|M|DDDD|dddd|ddd|DD|D|HH|H|hh|h|mm|m|ss|s|A|a/g;
 

@@ -17,15 +17,11 @@ import {
   type Statement,
 } from './language.js';
 
-/** `lost`: it is not in the template; `check`: it may look or act otherwise; `info`: it is there in another form. */
-export type ImportNote = Readonly<{
-  level: 'lost' | 'check' | 'info';
-  line: number;
-  column: number;
-  message: string;
-  advice: string;
-}>;
-export type AddNote = (level: ImportNote['level'], at: Place, message: string, advice: string) => void;
+/** `dropped`: it is not in the template; `approximated`: it may look or act otherwise; `kept`: it is there in another form. */
+export const importOutcomes = ['dropped', 'approximated', 'kept'] as const;
+export type ImportOutcome = (typeof importOutcomes)[number];
+/** In: what became of a thing of the source, its place, what it is, and what its author can do. */
+export type AddNote = (done: ImportOutcome, at: Place, what: string, advice: string) => void;
 
 /** What the template does with one variable, member or item. */
 type Usage = {
@@ -144,7 +140,8 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   const resolve = (ref: PathRef, from: Scope): Readonly<{ path: Path; usage: Usage }> | undefined => {
     let scope = from;
     for (let step = 0; step < ref.up; step += 1) scope = scope.parent ?? root;
-    if (ref.data === 'index' && scope.loop !== undefined) return { path: [scope.loop.index], usage: newUsage(undefined) };
+    if (ref.data === 'index' && scope.loop !== undefined)
+      return { path: [scope.loop.index], usage: newUsage(undefined) };
     if (ref.data !== undefined && ref.data !== 'root') return undefined;
     if (ref.data === 'root') scope = root;
     if (ref.parts.length > 0) while (scope.isAlias) scope = scope.parent ?? root;
@@ -219,7 +216,11 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   };
 
   const freshName = (wanted: string, taken: (name: string) => boolean): string => {
-    const base = wanted.replace(/[^A-Za-z0-9_]/g, '').replace(/^\d+/, '').slice(0, 60) || 'value';
+    const base =
+      wanted
+        .replace(/[^A-Za-z0-9_]/g, '')
+        .replace(/^\d+/, '')
+        .slice(0, 60) || 'value';
     for (let number = 1; ; number += 1) {
       const name = number === 1 ? base : `${base}${number}`;
       if (!taken(name) && !RESERVED.has(name)) return name;
@@ -238,7 +239,11 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     const loop = { item, index, source, itemUsage: loopItem, outer: scope.loop };
     return { path: [item], usage: loopItem, parent: scope, isAlias: false, loop, inExpression: scope.inExpression };
   };
-  const intoValue = (scope: Scope, { path, usage }: Readonly<{ path: Path; usage: Usage }>, isAlias: boolean): Scope => ({
+  const intoValue = (
+    scope: Scope,
+    { path, usage }: Readonly<{ path: Path; usage: Usage }>,
+    isAlias: boolean,
+  ): Scope => ({
     ...scope,
     path,
     usage,
@@ -247,13 +252,14 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   });
 
   /** The scope of the body of a block; undefined where its path means nothing here. */
-  type Entered = Readonly<{ kind: 'each'; source: Path; usage: Usage; scope: Scope }> | Readonly<{ kind: 'if'; scope: Scope }>;
+  type Entered =
+    Readonly<{ kind: 'each'; source: Path; usage: Usage; scope: Scope }> | Readonly<{ kind: 'if'; scope: Scope }>;
   const enter = <Part>(block: Block<Part>, scope: Scope, scanned?: readonly Statement[]): Entered => {
     const [ref] = block.args;
     if (ref?.kind !== 'path') return { kind: 'if', scope };
     const kind =
       block.name === 'section'
-        ? sectionKinds.get(placeKey(block.at)) ?? sectionKind(ref, scope, scanned ?? [])
+        ? (sectionKinds.get(placeKey(block.at)) ?? sectionKind(ref, scope, scanned ?? []))
         : block.name === 'each' || block.name === 'with'
           ? block.name
           : 'if';
@@ -261,7 +267,8 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     if (kind === 'if' && block.name !== 'section') return { kind: 'if', scope };
     const found = resolve(ref, scope);
     if (found === undefined) return { kind: 'if', scope };
-    if (kind === 'each') return { kind, source: found.path, usage: found.usage, scope: intoLoop(scope, found.path, found.usage) };
+    if (kind === 'each')
+      return { kind, source: found.path, usage: found.usage, scope: intoLoop(scope, found.path, found.usage) };
     return { kind: 'if', scope: intoValue(scope, found, kind === 'if') };
   };
   const sectionKinds = new Map<string, 'each' | 'with' | 'if'>();
@@ -320,8 +327,13 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
       else if (name === 'section' && first?.kind === 'path') {
         const kind = sectionKind(first, scope, body);
         sectionKinds.set(placeKey(one.at), kind);
-        look(first, scope, kind === 'each' ? 'list' : kind === 'if' && isOfNames(body) === 'itself' ? 'shown' : 'tested');
-      } else if (name === 'if' || name === 'unless' || name === 'with') args.forEach((arg) => look(arg, scope, 'tested'));
+        look(
+          first,
+          scope,
+          kind === 'each' ? 'list' : kind === 'if' && isOfNames(body) === 'itself' ? 'shown' : 'tested',
+        );
+      } else if (name === 'if' || name === 'unless' || name === 'with')
+        args.forEach((arg) => look(arg, scope, 'tested'));
       else look({ kind: 'call', name, args }, scope, 'tested');
       const before = new Set(locals);
       scan(body, enter(one, scope, body).scope);
@@ -331,11 +343,17 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   };
 
   /** The path as an expression; undefined where expressions cannot read it. `within`: the loop whose member it is of. */
-  const jsPath = (path: Path, scope: Scope, within: Loop | undefined): Readonly<{ js: string; isOfItem: boolean }> | undefined => {
+  const jsPath = (
+    path: Path,
+    scope: Scope,
+    within: Loop | undefined,
+  ): Readonly<{ js: string; isOfItem: boolean }> | undefined => {
     const [first, ...rest] = path;
     if (typeof first !== 'string') return undefined;
     const steps = rest
-      .map((step) => (typeof step === 'number' ? `?.[${step}]` : IDENTIFIER.test(step) ? `?.${step}` : `?.[${JSON.stringify(step)}]`))
+      .map((step) =>
+        typeof step === 'number' ? `?.[${step}]` : IDENTIFIER.test(step) ? `?.${step}` : `?.[${JSON.stringify(step)}]`,
+      )
       .join('');
     const local = scope.inExpression.get(first);
     if (local !== undefined) return { js: local + steps, isOfItem: false };
@@ -344,14 +362,19 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
       if (loop !== within || scope.inExpression.has(loop.item)) return undefined;
       return { js: (first === loop.item ? 'item' : 'index') + steps, isOfItem: true };
     }
-    return IDENTIFIER.test(first) && !RESERVED.has(first) && !isConstantName(first) ? { js: first + steps, isOfItem: false } : undefined;
+    return IDENTIFIER.test(first) && !RESERVED.has(first) && !isConstantName(first)
+      ? { js: first + steps, isOfItem: false }
+      : undefined;
   };
 
   type Expression = { uses: boolean; within: Loop | undefined };
   const truthJs = (expr: Expr, scope: Scope, state: Expression): string | undefined => {
     if (expr.kind === 'literal') return JSON.stringify(Boolean(expr.value));
     if (expr.kind === 'path') {
-      if (expr.data === 'first') return scope.loop === undefined ? undefined : joined(jsPath([scope.loop.index], scope, state.within), state, (js) => `${js} === 0`);
+      if (expr.data === 'first')
+        return scope.loop === undefined
+          ? undefined
+          : joined(jsPath([scope.loop.index], scope, state.within), state, (js) => `${js} === 0`);
       const found = resolve(expr, scope);
       if (found === undefined) return undefined;
       const type = typeOf(found.usage);
@@ -432,7 +455,9 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
           const test = truthJs(testOf(part), scope, state);
           const body = textJs(part.body.filter(isText), entered.scope, state);
           const other = textJs(part.other.filter(isText), scope, state);
-          return test === undefined || body === undefined || other === undefined ? undefined : `\${${test} ? ${body} : ${other}}`;
+          return test === undefined || body === undefined || other === undefined
+            ? undefined
+            : `\${${test} ? ${body} : ${other}}`;
         }
       }
     });
@@ -454,7 +479,8 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     const made: Calculated = { type, expression, ...(pattern === undefined ? {} : { pattern }) };
     const into = state.uses && within !== undefined ? within.itemUsage : undefined;
     const all = into?.calculated ?? calculated;
-    const [known] = [...all].find(([, one]) => one.expression === expression && one.type === type && one.pattern === pattern) ?? [];
+    const [known] =
+      [...all].find(([, one]) => one.expression === expression && one.type === type && one.pattern === pattern) ?? [];
     if (known === undefined && calculated.size >= VARIABLES_MAX) return undefined;
     const isTaken = (one: string): boolean =>
       into === undefined ? isTakenAtTop(one) : into.members.has(one) || into.calculated.has(one);
@@ -465,7 +491,9 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
 
   /** The call that a block tests. */
   const testOf = <Part>({ name, args }: Block<Part>): Expr =>
-    name === 'section' || name === 'with' ? (args[0] ?? { kind: 'literal', value: false }) : { kind: 'call', name, args };
+    name === 'section' || name === 'with'
+      ? (args[0] ?? { kind: 'literal', value: false })
+      : { kind: 'call', name, args };
 
   const wantedName = (expr: Expr): string => {
     if (expr.kind === 'literal') return 'shown';
@@ -490,7 +518,12 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
         return { props: { condition: loop.index, operator: '==', value: 0 }, isNegated: false };
       if (expr.data === 'last' && loop !== undefined) {
         const last = lastIndexOf(scope);
-        return last && { props: { condition: loop.index, operator: '==', value: `{{${writePath(last)}}}` }, isNegated: false };
+        return (
+          last && {
+            props: { condition: loop.index, operator: '==', value: `{{${writePath(last)}}}` },
+            isNegated: false,
+          }
+        );
       }
       const found = resolve(expr, scope);
       if (found === undefined) return undefined;
@@ -522,14 +555,17 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
       const [left, right] = isTurned ? [second, first] : [first, second];
       const sign = isTurned ? (TURNED[operator] ?? operator) : operator;
       const found = left.kind === 'path' ? resolve(left, scope) : undefined;
-      const value = right.kind === 'literal' ? right.value : right.kind === 'path' ? placeholderOf(right, scope) : undefined;
+      const value =
+        right.kind === 'literal' ? right.value : right.kind === 'path' ? placeholderOf(right, scope) : undefined;
       if (found !== undefined && value !== undefined)
         return { props: { condition: writePath(found.path), operator: sign, value }, isNegated: false };
     }
     return calculatedCondition(expr, scope);
   };
   const calculatedCondition = (expr: Expr, scope: Scope): Condition | undefined => {
-    const path = calculate(scope, `has${upperFirst(wantedName(expr))}`, 'boolean', (state) => truthJs(expr, scope, state));
+    const path = calculate(scope, `has${upperFirst(wantedName(expr))}`, 'boolean', (state) =>
+      truthJs(expr, scope, state),
+    );
     return path && { props: { condition: writePath(path), operator: '==', value: true }, isNegated: false };
   };
   const placeholderOf = (ref: PathRef, scope: Scope): string | undefined => {
@@ -583,11 +619,16 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   };
 
   const formatOf = (pattern: string | undefined): JsonObject =>
-    pattern === undefined || pattern === '' ? {} : { format: { style: /h/i.test(pattern) ? 'datetime' : 'date', pattern } };
+    pattern === undefined || pattern === ''
+      ? {}
+      : { format: { style: /h/i.test(pattern) ? 'datetime' : 'date', pattern } };
 
   const shapeOf = (usage: Usage): JsonObject => {
     const type = typeOf(usage);
-    const fallback = usage.fallback === undefined || usage.fallback === '' || usage.fallback.includes('{{') ? {} : { fallback: usage.fallback.slice(0, 500) };
+    const fallback =
+      usage.fallback === undefined || usage.fallback === '' || usage.fallback.includes('{{')
+        ? {}
+        : { fallback: usage.fallback.slice(0, 500) };
     switch (type) {
       case 'array': {
         const item = usage.item ?? newUsage(isList(usage.sample) ? usage.sample[0] : undefined);
@@ -623,7 +664,11 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
       name,
       type: type ?? 'string',
       ...(itemType === undefined ? {} : { itemType }),
-      ...(itemSchema !== undefined ? { schema: { itemSchema } } : properties === undefined ? {} : { schema: { properties } }),
+      ...(itemSchema !== undefined
+        ? { schema: { itemSchema } }
+        : properties === undefined
+          ? {}
+          : { schema: { properties } }),
       ...others,
     };
   };
@@ -640,7 +685,8 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   ];
 
   const inventedOf = (name: string, usage: Usage, at: number): Json => {
-    if (usage.sample !== undefined && usage.sample !== null && usage.members.size === 0 && usage.item === undefined) return usage.sample;
+    if (usage.sample !== undefined && usage.sample !== null && usage.members.size === 0 && usage.item === undefined)
+      return usage.sample;
     switch (typeOf(usage)) {
       case 'array': {
         const item = usage.item ?? newUsage(undefined);
@@ -692,7 +738,12 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
 };
 
 const placeKey = ({ line, column }: Place): string => `${line}:${column}`;
-const TURNED: Readonly<Record<string, '==' | '!=' | '>' | '<' | '>=' | '<='>> = { '>': '<', '<': '>', '>=': '<=', '<=': '>=' };
+const TURNED: Readonly<Record<string, '==' | '!=' | '>' | '<' | '>=' | '<='>> = {
+  '>': '<',
+  '<': '>',
+  '>=': '<=',
+  '<=': '>=',
+};
 const isDateText = (text: string): boolean => /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
 const isPlural = (name: string): boolean => /[^s]s$|list$|_details$/i.test(name);
 const singularOf = (name: string): string =>
@@ -737,8 +788,13 @@ const PLAUSIBLE: readonly (readonly [RegExp, readonly [string, string]])[] = [
 
 const inventedText = (name: string, usage: Usage, at: number): string => {
   if (usage.isPicture) return `https://example.com/picture-${at + 1}.png`;
-  if (usage.isLink || /url|link|href/i.test(name)) return `https://example.com/${isName(name) ? name.toLowerCase() : 'page'}`;
+  if (usage.isLink || /url|link|href/i.test(name))
+    return `https://example.com/${isName(name) ? name.toLowerCase() : 'page'}`;
   const words = PLAUSIBLE.find(([pattern]) => pattern.test(name))?.[1];
-  const plain = name.replace(/[_-]+/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').trim().slice(0, 60);
+  const plain = name
+    .replace(/[_-]+/g, ' ')
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .trim()
+    .slice(0, 60);
   return (at === 0 ? words?.[0] : words?.[1]) ?? (at === 0 ? plain : `${plain} ${at + 1}`);
 };

@@ -3,6 +3,7 @@
  * blocks of the language of placeholders. A block that begins and ends in different elements is told and left out.
  */
 import { Parser } from 'htmlparser2';
+import { mayRunCode } from '../../rendering/addresses.js';
 import { droppedTags, voidTags } from '../../rendering/html.js';
 import { movedBy, type Block, type Place, type Statement, type Value } from './language.js';
 import type { AddNote } from './names.js';
@@ -27,7 +28,7 @@ export type Document = Readonly<{
 }>;
 
 const DEPTH_MAX = 200;
-const ELEMENTS_MAX = 10_000;
+const ELEMENTS_MAX = 5_000;
 export class TooLarge extends Error {}
 
 const OPEN = '\ue000';
@@ -124,11 +125,13 @@ export const documentOf = (statements: readonly Statement[], isMjml: boolean, no
         elements += 1;
         if (elements > ELEMENTS_MAX) throw new TooLarge(`has more than ${ELEMENTS_MAX} elements`);
         if (dropped > 0 || DROPPED.has(tag)) {
+          if (dropped === 0)
+            note('dropped', place(), `<${tag}> is left out with all that is in it`, 'Mail programs do not show it.');
           if (!VOID.has(tag)) dropped += 1;
-          if (dropped === 1 && tag !== 'noscript' && tag !== 'template')
-            note('lost', place(), `<${tag}> is left out with all that is in it`, 'Mail programs do not show it.');
           return;
         }
+        if (HEAD.has(tag) && isActiveHead(tag, attributes))
+          note('dropped', place(), `<${tag}> is left out`, 'A mail loads no style sheet, font or page.');
         const one = { tag, attributes: new Map(Object.entries(attributes)), children: [], at: place() };
         stack.push(one);
         if (stack.length > DEPTH_MAX) throw new TooLarge(`has more than ${DEPTH_MAX} elements in each other`);
@@ -141,7 +144,8 @@ export const documentOf = (statements: readonly Statement[], isMjml: boolean, no
         const one = stack.pop();
         if (one === undefined) return;
         if (RAW_STYLE.has(tag)) {
-          if (tag === 'style' || one.attributes.get('inline') === 'inline') sheets.push(one.children.map(plainTextOf).join(''));
+          if (tag === 'style' || one.attributes.get('inline') === 'inline')
+            sheets.push(one.children.map(plainTextOf).join(''));
           return;
         }
         if (tag === 'title') title = one.children.map(plainTextOf).join('').trim();
@@ -164,10 +168,20 @@ export const documentOf = (statements: readonly Statement[], isMjml: boolean, no
   parser.write(text);
   parser.end();
   if (comments > 0)
-    note('info', { line: 1, column: 1 }, `${comments} comments with placeholders are left out`, 'They were never shown.');
+    note(
+      'kept',
+      { line: 1, column: 1 },
+      `${comments} comments with placeholders are left out`,
+      'They were never shown.',
+    );
   const rules = rulesOf(sheets.join('\n'), note);
   return { nodes: finished(top, { rules, marks, note, path: [], work: { left: WORK_MAX } }), title, marks };
 };
+
+const isActiveHead = (tag: string, attributes: Readonly<Record<string, string>>): boolean =>
+  tag === 'base' ||
+  (tag === 'link' && /stylesheet/i.test(attributes['rel'] ?? '')) ||
+  (tag === 'meta' && /refresh/i.test(attributes['http-equiv'] ?? ''));
 
 const plainTextOf = (node: RawNode): string =>
   node.kind === 'text' ? node.text : node.children.map(plainTextOf).join('');
@@ -190,7 +204,10 @@ const SHEET_CHARS_MAX = 200_000;
 
 /** Rules of style sheets that stand for all screens. */
 const rulesOf = (sheet: string, note: AddNote): readonly Rule[] => {
-  const css = sheet.slice(0, SHEET_CHARS_MAX).replace(/\/\*[^]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
+  const css = sheet
+    .slice(0, SHEET_CHARS_MAX)
+    .replace(/\/\*[^]*?(?:\*\/|$)/g, ' ')
+    .replace(/<!--|-->/g, ' ');
   const rules: Rule[] = [];
   let hasMedia = false;
   let at = 0;
@@ -220,7 +237,7 @@ const rulesOf = (sheet: string, note: AddNote): readonly Rule[] => {
   }
   if (hasMedia)
     note(
-      'info',
+      'kept',
       { line: 1, column: 1 },
       'Rules of @media are left out',
       'Columns fall below each other on phones and colours have a dark form without them.',
@@ -242,7 +259,10 @@ const endOfBlock = (css: string, open: number): number => {
 };
 
 const ruleOf = (selector: string, styles: Styles, important: ReadonlySet<string>, order: number): Rule | undefined => {
-  const words = selector.trim().replace(/\s*>\s*/g, ' > ').split(/\s+/);
+  const words = selector
+    .trim()
+    .replace(/\s*>\s*/g, ' > ')
+    .split(/\s+/);
   if (words.length > 12) return undefined;
   const steps: Compound[] = [];
   const isChild: boolean[] = [];
@@ -354,16 +374,70 @@ const stylesOf = ({ attributes }: Open, { rules, path, work }: Finishing): Style
   return styles;
 };
 
+const ADDRESSES: ReadonlySet<string> = new Set([
+  'href',
+  'src',
+  'background',
+  'action',
+  'formaction',
+  'background-url',
+  'xlink:href',
+  'poster',
+  'data',
+]);
+/** Declarations that load or run something, in the spellings that hide them too. */
+const ACTIVE_STYLE =
+  /expression|javascript|vbscript|behaviou?r|-moz-binding|@import|data:(?!image\/(?:png|jpe?g|gif|webp)[;,])|\\/i;
+
+/** Takes the attributes from an element that would run a script. */
+const dropActive = ({ tag, attributes, at }: Open, note: AddNote): void => {
+  for (const [name, value] of attributes) {
+    const isHandler = /^on[a-z]/.test(name);
+    if (!isHandler && !(ADDRESSES.has(name) && mayRunCode(value.replace(MARK, '')))) continue;
+    attributes.delete(name);
+    note(
+      'dropped',
+      at,
+      isHandler
+        ? `${name.slice(0, 30)} of <${tag}> is left out`
+        : `The address ${shortened(value)} in ${name} of <${tag}> is left out`,
+      isHandler ? 'Mails run no scripts.' : 'Write an address of https:, http:, mailto: or tel:.',
+    );
+  }
+};
+
+const harmlessStyles = (styles: Styles, { tag, at }: Open, note: AddNote): Styles => {
+  const active = [...styles].filter(([name, value]) => ACTIVE_STYLE.test(`${name}:${value}`));
+  for (const [name, value] of active)
+    note(
+      'dropped',
+      at,
+      `The style ${shortened(`${name}: ${value}`)} of <${tag}> is left out`,
+      'It would load or run something.',
+    );
+  return active.length === 0 ? styles : new Map([...styles].filter(([name]) => !active.some(([one]) => one === name)));
+};
+
+const SHOWN_CHARS = 40;
+const shortened = (text: string): string => {
+  const plain = text.replace(MARK, '…').replace(/\s+/g, ' ').trim();
+  return `"${plain.length > SHOWN_CHARS ? `${plain.slice(0, SHOWN_CHARS)}…` : plain}"`;
+};
+
 const finished = (raw: readonly RawNode[], context: Finishing): readonly Node[] => {
   type Part = Node | Readonly<{ kind: 'open' | 'else' | 'close'; id: number; at: Place }>;
   const parts = raw.flatMap((node): readonly Part[] => {
     if (node.kind === 'text') return partsOfText(node, context);
+    dropActive(node, context.note);
     const classes = new Set((node.attributes.get('class') ?? '').split(/\s+/).filter((name) => name !== ''));
-    const inner = { ...context, path: [...context.path, { tag: node.tag, classes, id: node.attributes.get('id') ?? '' }] };
+    const inner = {
+      ...context,
+      path: [...context.path, { tag: node.tag, classes, id: node.attributes.get('id') ?? '' }],
+    };
     for (const [name] of node.attributes)
       if (holdsMark(name))
         context.note(
-          'lost',
+          'dropped',
           node.at,
           `A placeholder inside of the tag <${node.tag}>, outside of the value of an attribute, is left out`,
           'Write it into the value of an attribute, or put the element into a conditional.',
@@ -373,13 +447,20 @@ const finished = (raw: readonly RawNode[], context: Finishing): readonly Node[] 
         kind: 'element',
         tag: node.tag,
         attributes: node.attributes,
-        styles: stylesOf(node, inner),
+        styles: harmlessStyles(stylesOf(node, inner), node, context.note),
         children: finished(node.children, inner),
         at: node.at,
       },
     ];
   });
-  type Level = { block: Block<Statement> | undefined; id: number; at: Place; body: Node[]; other: Node[]; isOther: boolean };
+  type Level = {
+    block: Block<Statement> | undefined;
+    id: number;
+    at: Place;
+    body: Node[];
+    other: Node[];
+    isOther: boolean;
+  };
   const level = (block: Block<Statement> | undefined, id: number, at: Place): Level => ({
     ...{ block, id, at, body: [], other: [], isOther: false },
   });
@@ -390,7 +471,7 @@ const finished = (raw: readonly RawNode[], context: Finishing): readonly Node[] 
   };
   const broken = (at: Place, written: string): void =>
     context.note(
-      'lost',
+      'dropped',
       at,
       `The block ${written} begins and ends in different elements, so its content is always shown`,
       'Put the conditional or loop around whole elements in the editor.',
@@ -453,14 +534,29 @@ const partsOfText = ({ text, at }: RawText, { marks, note }: Finishing): readonl
 };
 
 export const unknownNote = ({ at, written }: Readonly<{ at: Place; written: string }>, note: AddNote): void =>
-  note('lost', at, `${written} is left out: it shows another template`, 'Make a block of that template and include it.');
+  note(
+    'dropped',
+    at,
+    `${written} is left out: it shows another template`,
+    'Make a block of that template and include it.',
+  );
 
 /**
  * In: the text of an attribute, a subject or a plain text, with marks. Out: its parts as statements; undefined where a
  * block begins in it and ends outside.
  */
-export const statementsIn = (text: string, marks: ReadonlyMap<number, Statement>, at: Place): readonly Statement[] | undefined => {
-  type Level = { id: number; block: Block<Statement> | undefined; body: Statement[]; other: Statement[]; isOther: boolean };
+export const statementsIn = (
+  text: string,
+  marks: ReadonlyMap<number, Statement>,
+  at: Place,
+): readonly Statement[] | undefined => {
+  type Level = {
+    id: number;
+    block: Block<Statement> | undefined;
+    body: Statement[];
+    other: Statement[];
+    isOther: boolean;
+  };
   const levels: Level[] = [{ id: -1, block: undefined, body: [], other: [], isOther: false }];
   const add = (one: Statement): void => {
     const open = levels.at(-1)!;
