@@ -25,6 +25,7 @@ import * as recipients from './recipients.js';
 import * as severalEmails from './several-emails.js';
 import * as teams from './teams.js';
 import type { TemplateKind } from './templates/json-schema.js';
+import * as convert from './templates/convert.js';
 import * as templates from './templates/templates.js';
 import * as unsaved from './templates/unsaved.js';
 import * as webhooks from './webhooks.js';
@@ -51,6 +52,7 @@ export const schemaFiles = [
   system,
   teams,
   templates,
+  convert,
   unsaved,
   webhooks,
 ] as const;
@@ -130,6 +132,8 @@ const named: Readonly<Record<SchemaName, string | Named>> = {
   PreviewRequest: 'Variables and language for the preview of an email template.',
   PreviewLink: 'A link that shows a preview in a browser for a while.',
   PreviewResponse: { name: 'TemplatePreview', text: 'The mail as it would be sent.' },
+  ConvertTemplateRequest: 'A mail of another service, with sample values.',
+  ConvertedTemplate: 'A template made of a mail of another service, both rendered, and what could not be carried over.',
   PreviewUnsavedTemplateRequest: 'An email template that is not saved, with variables and language for its preview.',
   PreviewUnsavedBlockRequest: 'A block that is not saved, with variables and language for its preview.',
   PreviewUnsavedAttachmentRequest:

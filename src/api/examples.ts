@@ -332,6 +332,18 @@ export const previewExamples: Examples = {
   defaults: { summary: 'The draft with default values', value: { version: 'draft' } },
 };
 
+export const convertExamples: Examples = {
+  sendgrid: {
+    summary: 'A mail of SendGrid',
+    value: {
+      source:
+        '<html><body><h1>Hello {{name}}</h1>{{#if isNew}}<p>Good to have you here.</p>{{/if}}{{> footer}}</body></html>',
+      subject: 'Welcome, {{name}}',
+      variables: { name: 'Ada', isNew: true },
+    },
+  },
+};
+
 export const unsavedTemplateExamples: Examples = {
   writing: {
     summary: 'A template whose button has no address yet',

@@ -296,6 +296,7 @@ const table: Readonly<Record<string, number>> = {
   'POST /api/templates/preview': 600,
   'POST /api/templates/attachment/preview': 600,
   'POST /api/blocks/preview': 600,
+  'POST /api/templates/convert': 30,
   'POST /api/templates/:id/test': 10,
   'GET /api/analytics/overview': 100,
   'GET /api/analytics/timeseries': 100,

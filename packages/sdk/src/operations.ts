@@ -243,6 +243,9 @@ export const createClient = (client: ClientOptions) => {
           { body },
           options,
         ),
+      /** Converts a mail of another service to a template that is not stored. */
+      convert: (body: T.ConvertTemplateRequest, options?: Options) =>
+        post<T.ConvertTemplateData, T.ConvertTemplateResponse>('/api/templates/convert', { body }, options),
       sendTest: (id: string, body: BodyOf<T.TestTemplateData> = {}, options?: Options) =>
         post<T.TestTemplateData, T.TestTemplateResponse>('/api/templates/{id}/test', { path: { id }, body }, options),
     },

@@ -2031,6 +2031,100 @@ export type TemplatePreview = {
 };
 
 /**
+ * A mail of another service, with sample values.
+ */
+export type ConvertTemplateRequest = {
+    /**
+     * The HTML or MJML of the mail
+     */
+    source: string;
+    /**
+     * The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, MJML, or HTML without placeholders; `auto` guesses it. Default `auto`
+     */
+    language?: 'auto' | 'handlebars' | 'mustachio' | 'mjml' | 'html';
+    /**
+     * The subject in the same language; default: the title of the source
+     */
+    subject?: string;
+    /**
+     * The name of the template; default: its subject without placeholders
+     */
+    name?: string;
+    /**
+     * Sample values as the other service gets them; types are guessed by them
+     */
+    variables?: {
+        [key: string]: unknown;
+    };
+};
+
+/**
+ * A template made of a mail of another service, both rendered, and what could not be carried over.
+ */
+export type ConvertedTemplate = {
+    language: {
+        name: 'handlebars' | 'mustachio' | 'mjml' | 'html';
+        /**
+         * False where the request names it
+         */
+        guessed: boolean;
+        /**
+         * The sign by which it was guessed
+         */
+        reason: string;
+    };
+    /**
+     * A body that `POST /api/templates` takes
+     */
+    template: {
+        [key: string]: unknown;
+    };
+    /**
+     * A value for each variable: those of the request, and others that are made up
+     */
+    samples: {
+        [key: string]: unknown;
+    };
+    /**
+     * What became of parts that a template says otherwise or not at all
+     */
+    notes: Array<{
+        /**
+         * A part of the source, and what became of it
+         */
+        what: string;
+        in: 'source' | 'subject';
+        line: number;
+        column: number;
+        /**
+         * `dropped`: it is not in the template; `approximated`: it may look or act otherwise; `kept`: it is there in another form
+         */
+        done: 'dropped' | 'approximated' | 'kept';
+        /**
+         * How to bring it back, or why nothing is lost
+         */
+        advice: string;
+    }>;
+    /**
+     * Notes beyond the first 200
+     */
+    notesLeftOut: number;
+    original: {
+        subject: string;
+        html: string | null;
+        mjml: string | null;
+    };
+    /**
+     * The template with the samples
+     */
+    preview: {
+        subject: string | null;
+        html: string | null;
+        text: string | null;
+    };
+};
+
+/**
  * An email template that is not saved, with variables and language for its preview.
  */
 export type PreviewUnsavedTemplateRequest = {
@@ -12355,6 +12449,61 @@ export type PreviewUnsavedTemplateResponses = {
 };
 
 export type PreviewUnsavedTemplateResponse = PreviewUnsavedTemplateResponses[keyof PreviewUnsavedTemplateResponses];
+
+export type ConvertTemplateData = {
+    body: ConvertTemplateRequest;
+    headers?: {
+        /**
+         * Value of the same header in an earlier answer. The request waits, at most 250 ms, until the process that answers it shows everything up to there.
+         */
+        'X-Sealpost-Position'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/templates/convert';
+};
+
+export type ConvertTemplateErrors = {
+    /**
+     * The request is wrong: `VALIDATION_ERROR`, `MALFORMED_JSON`, `JSON_TOO_COMPLEX`, `BODY_TOO_LARGE`, `UNSUPPORTED_CONTENT_TYPE`, `URL_TOO_LONG`, `MALFORMED_REQUEST`, `TEAM_REQUIRED`, `PREVIEW_SUPERSEDED`, `GENERATION_TIMEOUT`, `GENERATION_FAILED`, `TEMPLATE_INVALID`, `WORK_LIMIT_EXCEEDED`.
+     */
+    400: ApiError;
+    /**
+     * No good API key: `UNAUTHORIZED`, `INVALID_API_KEY`, `API_KEY_NOT_FOUND`, `API_KEY_REVOKED`, `API_KEY_EXPIRED`, `API_KEY_DISABLED`, `TEAM_DELETED`, `INVALID_TOKEN`, `TOKEN_EXPIRED`, `SESSION_ENDED`.
+     */
+    401: ApiError;
+    /**
+     * The key lacks the permission, the call comes from a network that the key may not come from, or by a cookie and from another page, or plain HTTP is used where HTTPS is required: `HTTPS_REQUIRED`, `SECOND_FACTOR_REQUIRED`, `API_KEY_NETWORK_NOT_ALLOWED`, `CSRF_REJECTED`, `FORBIDDEN`.
+     */
+    403: ApiError;
+    /**
+     * Unknown, malformed, or another team’s: `TEAM_NOT_FOUND`.
+     */
+    404: ApiError;
+    /**
+     * Too many requests, or too much at once: `RATE_LIMIT_EXCEEDED`, `TOO_MANY_LARGE_BODIES`, `GENERATOR_BUSY`.
+     */
+    429: ApiError;
+    /**
+     * A fault of the service: `INTERNAL_ERROR`, `EVENT_UNREADABLE`, `EVENT_UNKNOWN`.
+     */
+    500: ApiError;
+    /**
+     * A server or a disk that the service needs is away: `STORE_AWAY`.
+     */
+    503: ApiError;
+};
+
+export type ConvertTemplateError = ConvertTemplateErrors[keyof ConvertTemplateErrors];
+
+export type ConvertTemplateResponses = {
+    /**
+     * Done.
+     */
+    200: ConvertedTemplate;
+};
+
+export type ConvertTemplateResponse = ConvertTemplateResponses[keyof ConvertTemplateResponses];
 
 export type PreviewUnsavedAttachmentTemplateData = {
     body: PreviewUnsavedAttachmentRequest;

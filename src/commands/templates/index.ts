@@ -4,6 +4,7 @@ import type { TemplateNeeds } from './needs.js';
 import { uploadAsset, getAsset, assetContent, deleteAsset, restoreAsset } from './assets.js';
 import { attachmentTemplates } from './attachment-templates.js';
 import { blocks, blockImpact, blockUsage } from './block-usage.js';
+import { convertTemplate } from './convert.js';
 import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
 import { previewUnsavedBlock, previewUnsavedTemplate } from './unsaved.js';
@@ -105,6 +106,7 @@ export const templateCommands = {
     run: previewTemplate,
     codes: [...findTemplateCodes, ...findVersionCodes, ...renderEmailCodes, ...makeApartCodes],
   },
+  convertTemplate: { run: convertTemplate, codes: [...previewUnsavedCodes, 'TEMPLATE_INVALID', 'WORK_LIMIT_EXCEEDED'] },
   previewUnsavedTemplate: { run: previewUnsavedTemplate, codes: previewUnsavedCodes },
   previewUnsavedBlock: { run: previewUnsavedBlock, codes: previewUnsavedCodes },
   makePreviewLink: { run: makePreviewLink, codes: [...findTemplateCodes, 'VALIDATION_ERROR'] },

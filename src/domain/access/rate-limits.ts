@@ -16,6 +16,8 @@ export const rateLimits = {
   'POST /api/templates/preview': 600,
   'POST /api/templates/attachment/preview': 600,
   'POST /api/blocks/preview': 600,
+  /** A mail is parsed, converted and rendered. */
+  'POST /api/templates/convert': 30,
   'POST /api/templates/:id/test': 10,
   'GET /api/analytics/overview': 100,
   'GET /api/analytics/timeseries': 100,

@@ -3,7 +3,9 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { idParams } from '../../api/core/common.js';
+import { ConvertedTemplateSchema, ConvertTemplateRequestSchema } from '../../api/templates/convert.js';
 import {
+  convertExamples,
   documentPreviewExamples,
   previewExamples,
   unsavedAttachmentExamples,
@@ -311,6 +313,24 @@ const unsavedRoutes = (app: App, { commands }: Deps): void => {
     },
     (request, reply) =>
       made(request, reply, (caller, signal) => commands.previewUnsavedTemplate(caller, request.body, signal)),
+  );
+
+  app.post(
+    '/api/templates/convert',
+    {
+      config: { ...config, command: 'convertTemplate', examples: convertExamples },
+      schema: {
+        summary: 'Convert a mail of another service to a template',
+        description:
+          'Nothing is stored: `template` is a body of `POST /api/templates`. `notes` names what the template says otherwise or not at all. `original` and `preview` are the mail before and after, filled with `samples`. The HTML of `original` is as its author wrote it, with its scripts: show it only in an `iframe` with an empty `sandbox` attribute. Each caller gets one preview or conversion at a time: a later call ends the one before, which is answered `PREVIEW_SUPERSEDED`.',
+        operationId: 'convertTemplate',
+        tags: ofEmail.tags,
+        body: ConvertTemplateRequestSchema,
+        response: { 200: ConvertedTemplateSchema },
+      },
+    },
+    (request, reply) =>
+      made(request, reply, (caller, signal) => commands.convertTemplate(caller, request.body, signal)),
   );
 
   app.post(

@@ -250,7 +250,7 @@ const usedVariables = (all: readonly JsonObject[], written: string): readonly Js
 };
 
 const nameOf = ({ name }: ImportedSource, title: string): string => {
-  const plain = (name ?? title.replace(/\{\{[^}]*\}\}/g, ' ')).replace(/\s+/g, ' ').trim();
+  const plain = (name ?? title.replace(/\{\{[^}]*\}\}/g, ' ')).replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return plain === '' ? DEFAULT_NAME : plain.slice(0, name === undefined ? NAME_CHARS_MAX : undefined);
 };
 const DEFAULT_NAME = 'Imported template';
