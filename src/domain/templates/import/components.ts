@@ -233,6 +233,7 @@ export const openBuilder = ({
   const html = (nodes: readonly Node[], scope: Scope): string =>
     nodes
       .map((node, at) => {
+        names.spend(1);
         switch (node.kind) {
           case 'text':
             return escapedText(plainBraces(node.text.replace(/[ \t\r\n\f]+/g, ' '))).replaceAll('{ {', '&#123;&#123;');
@@ -247,6 +248,7 @@ export const openBuilder = ({
       .join('');
 
   const blockText = (node: Block<Node>, scope: Scope): string => {
+    names.spend(sizeOf(node));
     const part = textPartOf(node);
     const shown = part && names.text([part], scope);
     if (shown !== undefined) return shown;
@@ -344,6 +346,7 @@ export const openBuilder = ({
     let run: Node[] = [];
     let texts: Element[] = [];
     const { scope, look } = context;
+    names.spend(nodes.reduce((sum, node) => sum + sizeOf(node), 0) / 4);
     const flushTexts = (): void => {
       if (texts.length > 0) out.push(...richText(html(texts, scope), look));
       texts = [];
@@ -440,7 +443,9 @@ export const openBuilder = ({
   /** The first block in a line that no calculated text can say. */
   const toLift = (nodes: readonly Node[], scope: Scope): Block<Node> | undefined => {
     for (const node of nodes) {
+      names.spend(1);
       if (node.kind === 'block') {
+        names.spend(sizeOf(node));
         const part = textPartOf(node);
         if (names.enter(node, scope).kind === 'if' && (part === undefined || names.text([part], scope) === undefined))
           return node;
@@ -453,7 +458,9 @@ export const openBuilder = ({
   };
   const loopIn = (nodes: readonly Node[], scope: Scope): Block<Node> | undefined => {
     for (const node of nodes) {
+      names.spend(1);
       if (node.kind === 'block') {
+        names.spend(sizeOf(node));
         const part = textPartOf(node);
         if (names.enter(node, scope).kind === 'each' && (part === undefined || names.text([part], scope) === undefined))
           return node;
@@ -1156,6 +1163,18 @@ export const isHidden = ({ styles, attributes }: Element): boolean =>
   styles.get('visibility') === 'hidden' ||
   attributes.has('hidden') ||
   /^0(?:px)?$/.test(styles.get('max-height') ?? '');
+
+/** Nodes in a node, itself included. They are counted once. */
+const sizeOf = (node: Node): number => {
+  if (node.kind === 'text' || node.kind === 'value') return 1;
+  const known = sizes.get(node);
+  if (known !== undefined) return known;
+  const inner = node.kind === 'block' ? [...node.body, ...node.other] : node.children;
+  const size = inner.reduce((sum, one) => sum + sizeOf(one), 1);
+  sizes.set(node, size);
+  return size;
+};
+const sizes = new WeakMap<Node, number>();
 
 const textPartOf = (node: Node): TextPart | undefined => {
   switch (node.kind) {

@@ -29,9 +29,16 @@ import {
   type Made,
   type Sides,
 } from './components.js';
-import { guessLanguage, parseTemplate, runTemplate, type SourceLanguage, type Statement } from './language.js';
+import {
+  guessLanguage,
+  parseTemplate,
+  runTemplate,
+  TooLarge,
+  type SourceLanguage,
+  type Statement,
+} from './language.js';
 import { importOutcomes, openNames, type AddNote, type ImportOutcome, type Names } from './names.js';
-import { documentOf, statementsIn, TooLarge, type Document, type Element, type Node } from './tree.js';
+import { documentOf, statementsIn, type Document, type Element, type Node } from './tree.js';
 
 /** Longest source. A mail beyond 102 KB is cut off by Gmail. */
 export const SOURCE_CHARS_MAX = 500_000;
@@ -99,7 +106,8 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
     );
     names.scan(statements);
     names.scan(subject ?? []);
-    const template = templateOf({ given, document, names, titled, attempt, notes });
+    const template = made(() => templateOf({ given, document, names, titled, attempt, notes }), attempt);
+    if (template === undefined) continue;
     const checked = fitted(template, limits, { notes, isLast: attempt === 'flat' });
     if (checked === undefined) continue;
     const samples = names.samples();
@@ -117,6 +125,17 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
     };
   }
   throw new Error('the last attempt either answers or throws');
+};
+
+/** Undefined where it takes too many steps and another attempt is left. */
+const made = (make: () => Template, attempt: Attempt): Template | undefined => {
+  try {
+    return make();
+  } catch (fault) {
+    if (!(fault instanceof TooLarge)) throw fault;
+    if (attempt === 'flat') throw refused('source', fault.message);
+    return undefined;
+  }
 };
 
 /** `coarse`: larger fragments of HTML in the place of components; `flat`: one fragment for each part of the mail. */

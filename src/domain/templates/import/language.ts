@@ -106,6 +106,9 @@ export const parseTemplate = (source: string): Parsed => {
   }
 };
 
+/** The source is more than an import takes; the message continues a sentence about it. */
+export class TooLarge extends Error {}
+
 class TooDeep extends Error {}
 
 const faultOf = (fault: unknown): Readonly<{ at: Place; message: string }> => {

@@ -9,6 +9,7 @@ import {
   comparisons,
   insertOf,
   patternOf,
+  TooLarge,
   type Block,
   type Dialect,
   type Expr,
@@ -102,12 +103,20 @@ const RESERVED = new Set(
 );
 const EXPRESSION_CHARS_MAX = 3_500;
 const VARIABLES_MAX = 450;
+const STEPS_MAX = 200_000;
 
 export type Names = ReturnType<typeof openNames>;
 
 /** In: the dialect, and values that the export brings. Out: the names of one template; `scan` comes first. */
 export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note: AddNote) => {
   const top = newUsage(sample);
+  const work = { left: STEPS_MAX };
+  /** Bounds the time of a conversion: each look at a node, a path or a name takes a step. */
+  const spend = (steps: number): void => {
+    work.left -= steps;
+    if (work.left < 0)
+      throw new TooLarge('takes too many steps: it has too many placeholders within each other or in one line');
+  };
   const calculated = new Map<string, Calculated>();
   const told = new Set<string>();
   /** Names of items and indexes of loops. */
@@ -139,6 +148,7 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   /** Undefined where our paths have no counterpart. */
   const resolve = (ref: PathRef, from: Scope): Readonly<{ path: Path; usage: Usage }> | undefined => {
     let scope = from;
+    spend(1 + ref.up);
     for (let step = 0; step < ref.up; step += 1) scope = scope.parent ?? root;
     if (ref.data === 'index' && scope.loop !== undefined)
       return { path: [scope.loop.index], usage: newUsage(undefined) };
@@ -223,6 +233,7 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
         .slice(0, 60) || 'value';
     for (let number = 1; ; number += 1) {
       const name = number === 1 ? base : `${base}${number}`;
+      spend(1);
       if (!taken(name) && !RESERVED.has(name)) return name;
     }
   };
@@ -479,6 +490,7 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     const made: Calculated = { type, expression, ...(pattern === undefined ? {} : { pattern }) };
     const into = state.uses && within !== undefined ? within.itemUsage : undefined;
     const all = into?.calculated ?? calculated;
+    spend(1 + all.size / 8 + expression.length / 64);
     const [known] =
       [...all].find(([, one]) => one.expression === expression && one.type === type && one.pattern === pattern) ?? [];
     if (known === undefined && calculated.size >= VARIABLES_MAX) return undefined;
@@ -722,6 +734,7 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
   const hasGuessedTypes = (): boolean => sample === undefined && top.members.size > 0;
 
   return {
+    spend,
     root,
     scan,
     resolve,

@@ -5,7 +5,7 @@
 import { Parser } from 'htmlparser2';
 import { mayRunCode } from '../../rendering/addresses.js';
 import { droppedTags, voidTags } from '../../rendering/html.js';
-import { movedBy, type Block, type Place, type Statement, type Value } from './language.js';
+import { movedBy, TooLarge, type Block, type Place, type Statement, type Value } from './language.js';
 import type { AddNote } from './names.js';
 
 export type Styles = ReadonlyMap<string, string>;
@@ -29,7 +29,6 @@ export type Document = Readonly<{
 
 const DEPTH_MAX = 200;
 const ELEMENTS_MAX = 5_000;
-export class TooLarge extends Error {}
 
 const OPEN = '\ue000';
 const END = '\ue001';
