@@ -19,7 +19,7 @@ export type Made = {
   /** Room above and below in pixels, for components without a padding of their own. */
   room?: Readonly<{ above: number; below: number }>;
 };
-/** What text inherits. Sizes are pixels; `lineHeight` is as CSS writes it. */
+/** The look that text inherits. Sizes are pixels; `lineHeight` is as CSS writes it. */
 export type Look = Readonly<{
   fontFamily: string;
   fontSize: number;
@@ -280,7 +280,7 @@ export const openBuilder = ({
     return `${tagOf(node, scope, usualOf(node))}${inner()}</${tag}>`;
   };
 
-  /** What browsers give an element and our renderer gives in another size. */
+  /** Styles that browsers give an element and our renderer gives in another size. */
   const usualOf = ({ tag, styles }: Element): Styles => {
     const usual = Object.hasOwn(USUAL, tag) ? USUAL[tag] : undefined;
     const out = new Map<string, string>();
@@ -1096,7 +1096,7 @@ export const openBuilder = ({
 
 /** Elements without a look of their own. */
 const HARMLESS = new Set(
-  'html body head o:p thead tbody tfoot center form label nav aside details summary picture bdo font'.split(' '),
+  'html body head o:p thead tbody tfoot center label nav aside details summary picture bdo font'.split(' '),
 );
 const UNSUBSCRIBE = '{{__UNSUBSCRIBE_URL__}}';
 export const NO_SIDES: Sides = [0, 0, 0, 0];
@@ -1120,7 +1120,7 @@ const escapedText = (text: string): string =>
 const escapedAttribute = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-const BLANK = /^[ \t\r\n\f\u200b\u200c\u200d\ufeff]*$/;
+const BLANK = /^(?:[ \t\r\n\f\u200b\u200c\ufeff]|\u200d)*$/;
 export const isBlank = (node: Node): boolean => node.kind === 'text' && BLANK.test(node.text);
 const isBreak = (node: Node): boolean => node.kind === 'element' && node.tag === 'br';
 
@@ -1268,7 +1268,7 @@ const onlyCell = (table: Element): Element | undefined => {
 
 const isSpace = (node: Element): boolean =>
   node.children.every(
-    (child) => child.kind === 'text' && /^[\s\u00a0\u200c\u200b\u200a\u2007\ufeff\u034f]*$/.test(child.text),
+    (child) => child.kind === 'text' && /^(?:[\s\u00a0\u200c\u200b\u200a\u2007\ufeff]|\u034f)*$/.test(child.text),
   );
 
 const rowsIn = (rows: readonly Node[]): readonly Element[] =>
@@ -1611,7 +1611,7 @@ const alignOf = (text: string | undefined): Look['align'] | undefined =>
 
 const FONT = /(\d+(?:\.\d+)?(?:px|pt|em|rem))(?:\/(\d+(?:\.\d+)?(?:px|pt|em|rem|%)?))?\s+(.+)$/;
 
-/** What the children of an element inherit. */
+/** The look that the children of an element inherit. */
 export const lookIn = ({ styles, attributes, tag }: Element, outer: Look): Look => {
   const [, shortSize, shortLines, shortFamily] = FONT.exec(styles.get('font') ?? '') ?? [];
   const size = styles.get('font-size') ?? shortSize;

@@ -284,7 +284,7 @@ const subjectOf = (given: readonly Statement[], builder: Builder, names: Names):
 };
 const SUBJECT_CHARS_MAX = 900;
 
-const FILLERS = /[\u00ad\u034f\u061c\u200b-\u200f\u2007\u2060\ufeff\u00a0\s]+/g;
+const FILLERS = /(?:[\u00ad\u061c\u200b-\u200f\u2007\u2060\ufeff\u00a0\s]|\u034f)+/g;
 
 const preheaderOf = (hidden: Element | undefined, builder: Builder, names: Names): string => {
   if (hidden === undefined) return '';
@@ -302,7 +302,7 @@ type Page = Readonly<{
   isFromRight: boolean;
 }>;
 
-/** What the elements around all others say, and the text that inboxes show beside the subject. */
+/** The settings of the elements around all others, and the text that inboxes show beside the subject. */
 const pageOf = (all: readonly Node[]): Page => {
   let nodes = all;
   const around: Element[] = [];

@@ -261,7 +261,7 @@ export const insertOf = ({ args }: Pick<Call, 'args'>): Readonly<{ path?: PathRe
   return { ...(path === undefined ? {} : { path }), ...(otherwise === undefined ? {} : { otherwise }) };
 };
 
-/** What `{{…}}` reads. `isAlias`: names are looked up in the frame around, for the value itself has none. */
+/** The values that `{{…}}` reads. `isAlias`: names are looked up in the frame around, for the value itself has none. */
 type Frame = Readonly<{
   value: Json | undefined;
   parent?: Frame | undefined;

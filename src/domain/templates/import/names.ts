@@ -24,7 +24,7 @@ export type ImportOutcome = (typeof importOutcomes)[number];
 /** In: what became of a thing of the source, its place, what it is, and what its author can do. */
 export type AddNote = (done: ImportOutcome, at: Place, what: string, advice: string) => void;
 
-/** What the template does with one variable, member or item. */
+/** Uses of one variable, member or item in the template. */
 type Usage = {
   isShown: boolean;
   isTested: boolean;
@@ -104,6 +104,8 @@ const RESERVED = new Set(
 const EXPRESSION_CHARS_MAX = 3_500;
 const VARIABLES_MAX = 450;
 const STEPS_MAX = 200_000;
+/** Lists in lists have few items, so that samples stay small. */
+const INVENTED_DEPTH_MAX = 12;
 
 export type Names = ReturnType<typeof openNames>;
 
@@ -210,7 +212,7 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     return found;
   };
 
-  /** What `{{#name}}` does, which its value decides: a loop, another scope, or a condition. */
+  /** The meaning of `{{#name}}`, which its value decides: a loop, another scope, or a condition. */
   const sectionKind = (ref: PathRef, scope: Scope, body: readonly Statement[]): 'each' | 'with' | 'if' => {
     const found = resolve(ref, scope);
     if (found === undefined) return 'if';
@@ -696,19 +698,22 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     })),
   ];
 
-  const inventedOf = (name: string, usage: Usage, at: number): Json => {
+  const inventedOf = (name: string, usage: Usage, at: number, depth = 0): Json => {
+    if (depth > INVENTED_DEPTH_MAX) return null;
     if (usage.sample !== undefined && usage.sample !== null && usage.members.size === 0 && usage.item === undefined)
       return usage.sample;
     switch (typeOf(usage)) {
       case 'array': {
         const item = usage.item ?? newUsage(undefined);
         const given = isList(usage.sample) ? usage.sample : undefined;
-        return given ?? [0, 1].map((place) => inventedOf(singularOf(name), item, place));
+        return given ?? (depth < 3 ? [0, 1] : [0]).map((place) => inventedOf(singularOf(name), item, place, depth + 1));
       }
       case 'object':
         return {
           ...(isRecord(usage.sample) ? usage.sample : {}),
-          ...Object.fromEntries([...usage.members].map(([member, one]) => [member, inventedOf(member, one, at)])),
+          ...Object.fromEntries(
+            [...usage.members].map(([member, one]) => [member, inventedOf(member, one, at, depth + 1)]),
+          ),
         };
       case 'boolean':
         return usage.equals ?? true;

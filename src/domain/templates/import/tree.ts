@@ -228,7 +228,7 @@ const rulesOf = (sheet: string, note: AddNote): readonly Rule[] => {
     const end = close < 0 ? css.length : close;
     const { styles, important } = declarationsOf(css.slice(open + 1, end));
     if (styles.size > 0 && head.length < 5_000)
-      for (const selector of head.split(',').slice(0, 200)) {
+      for (const selector of head.replace(/\s+/g, ' ').split(',').slice(0, 200)) {
         const rule = ruleOf(selector, styles, important, rules.length);
         if (rule !== undefined) rules.push(rule);
       }
@@ -288,6 +288,9 @@ const ruleOf = (selector: string, styles: Styles, important: ReadonlySet<string>
   return { steps, isChild, weight, order, styles, important };
 };
 
+/** A longer value is left out. */
+const STYLE_CHARS_MAX = 2_000;
+const IMPORTANT_CHARS = 40;
 const IMPORTANT = /\s*!\s*important\s*$/i;
 
 /** The declarations of a style, a later one of the same property in the place of an earlier one. */
@@ -300,9 +303,9 @@ export const declarationsOf = (style: string): Readonly<{ styles: Styles; import
     const name = piece.slice(0, colon).trim().toLowerCase();
     const value = piece.slice(colon + 1).trim();
     if (value === '' || !/^-?[a-z][a-z-]*$/.test(name)) continue;
-    if (IMPORTANT.test(value)) important.add(name);
+    if (IMPORTANT.test(value.slice(-IMPORTANT_CHARS))) important.add(name);
     styles.delete(name);
-    styles.set(name, value.replace(IMPORTANT, ''));
+    styles.set(name, value.length > STYLE_CHARS_MAX ? value : value.replace(IMPORTANT, ''));
   }
   return { styles, important };
 };
@@ -406,13 +409,15 @@ const dropActive = ({ tag, attributes, at }: Open, note: AddNote): void => {
 };
 
 const harmlessStyles = (styles: Styles, { tag, at }: Open, note: AddNote): Styles => {
-  const active = [...styles].filter(([name, value]) => ACTIVE_STYLE.test(`${name}:${value}`));
+  const active = [...styles].filter(
+    ([name, value]) => value.length > STYLE_CHARS_MAX || ACTIVE_STYLE.test(`${name}:${value}`),
+  );
   for (const [name, value] of active)
     note(
       'dropped',
       at,
       `The style ${shortened(`${name}: ${value}`)} of <${tag}> is left out`,
-      'It would load or run something.',
+      'It would load or run something, or is too long.',
     );
   return active.length === 0 ? styles : new Map([...styles].filter(([name]) => !active.some(([one]) => one === name)));
 };
