@@ -1,7 +1,6 @@
 /** Request and answer of the conversion of a mail of another service to a template. */
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
-import { nullable } from '../../domain/core/schema.js';
 import { SOURCE_CHARS_MAX } from '../../domain/templates/import/convert.js';
 import { sourceLanguages } from '../../domain/templates/import/language.js';
 import { importOutcomes } from '../../domain/templates/import/names.js';
@@ -10,11 +9,11 @@ import { UnsavedTemplatePreviewSchema } from './unsaved.js';
 
 export const ConvertTemplateRequestSchema = Type.Object(
   {
-    source: Type.String({ minLength: 1, maxLength: SOURCE_CHARS_MAX, description: 'The HTML or MJML of the mail' }),
+    source: Type.String({ minLength: 1, maxLength: SOURCE_CHARS_MAX, description: 'The HTML of the mail' }),
     language: Type.Optional(
       enumOf(
         ['auto', ...sourceLanguages],
-        'The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, MJML, or HTML without placeholders; `auto` guesses it. Default `auto`',
+        'The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, or HTML without placeholders; `auto` guesses it. Default `auto`',
       ),
     ),
     subject: Type.Optional(
@@ -72,15 +71,10 @@ export const ConvertedTemplateSchema = Type.Object(
     original: Type.Object(
       {
         subject: Type.String(),
-        html: nullable(
-          Type.String({
-            description:
-              'The source as its own service would fill it with the samples. It may hold scripts: show it only in an `iframe` with an empty `sandbox`. Null for MJML',
-          }),
-        ),
-        mjml: nullable(
-          Type.String({ description: 'MJML filled with the samples, to be compiled; null for other languages' }),
-        ),
+        html: Type.String({
+          description:
+            'The source as its own service would fill it with the samples. It may hold scripts: show it only in an `iframe` with an empty `sandbox`',
+        }),
       },
       closed,
     ),

@@ -4,10 +4,9 @@ import type { TemplateNeeds } from './needs.js';
 import { uploadAsset, getAsset, assetContent, deleteAsset, restoreAsset } from './assets.js';
 import { attachmentTemplates } from './attachment-templates.js';
 import { blocks, blockImpact, blockUsage } from './block-usage.js';
-import { convertTemplate } from './convert.js';
 import { emailTemplates } from './email-templates.js';
 import { previewTemplate, makePreviewLink, openPreviewLink } from './preview.js';
-import { previewUnsavedBlock, previewUnsavedTemplate } from './unsaved.js';
+import { convertTemplate, previewUnsavedBlock, previewUnsavedTemplate } from './unsaved.js';
 
 /** Rendering of a mail. */
 export const renderEmailCodes: Codes = [

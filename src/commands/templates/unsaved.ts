@@ -1,7 +1,8 @@
 /**
  * Previews of templates and blocks that are not saved, as an editor shows them while they are written: whatever is wrong
- * is answered beside the rest, which is shown.
+ * is answered beside the rest, which is shown. And the conversion of a mail of another service to such a template.
  */
+import type { ConvertedTemplate, ConvertTemplateRequest } from '../../api/templates/convert.js';
 import type {
   PreviewUnsavedBlockRequest,
   PreviewUnsavedTemplateRequest,
@@ -25,6 +26,7 @@ import {
 } from '../../domain/rendering/content.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 import { blockInLanguage, emailInLanguage } from '../../domain/rendering/languages.js';
+import { convertTemplate as convert } from '../../domain/templates/import/convert.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { headerLine } from '../../shared/text.js';
 import type { Caller } from '../core/caller.js';
@@ -364,4 +366,27 @@ const shownWithout = async <Shown>(
     if (kept.length === Object.keys(values).length) return undefined;
     return shownWithout(made, Object.fromEntries(kept), faults);
   }
+};
+
+/**
+ * In: a source with sample values. Out: its template, both rendered, and what became of the parts of the source. Rejects
+ * with TEMPLATE_INVALID where no template can be made of it, and with what a preview rejects with.
+ */
+export const convertTemplate = async (
+  deps: TemplateNeeds,
+  caller: Caller,
+  { variables, ...source }: ConvertTemplateRequest,
+  signal: AbortSignal,
+): Promise<ConvertedTemplate> => {
+  const made = convert({ ...source, variables: variables as JsonObject | undefined }, deps.limits);
+  const request = { template: made.template, variables: made.samples };
+  const { subject, html, text, errors } = await previewUnsavedTemplate(deps, caller, request, signal);
+  const [fault] = errors.filter(({ field }) => !field.startsWith('variables.'));
+  if (fault !== undefined) {
+    const message = `makes a template that cannot be shown: ${fault.field} ${fault.message}`;
+    throw new DomainError('TEMPLATE_INVALID', `The source cannot be converted: it ${message}.`, {
+      errors: [{ field: 'source', message }],
+    });
+  }
+  return { ...made, notes: [...made.notes], preview: { subject, html, text } };
 };

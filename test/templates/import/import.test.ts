@@ -214,6 +214,13 @@ void t.test('each source is converted, or refused clearly', async (t) => {
   );
 });
 
+void t.test('MJML is refused with what to do', async (t) => {
+  t.throws(() => convertTemplate({ source: '<mjml><mj-body></mj-body></mjml>' }, defaultLimits), {
+    code: 'TEMPLATE_INVALID',
+    message: /compile it to HTML/,
+  });
+});
+
 void t.test('values of the request are the samples, and their types those of the variables', async (t) => {
   const variables: JsonObject = { name: 'Ada', count: 3, items: [{ price: 1.5 }] };
   const source = '<p>{{name}} {{count}}{{#each items}} {{price}}{{/each}}</p>';

@@ -1,5 +1,5 @@
 /**
- * Converts a mail of another service (Handlebars of SendGrid, Mustachio of Postmark, MJML, plain HTML such as that of
+ * Converts a mail of another service (Handlebars of SendGrid, Mustachio of Postmark, plain HTML such as that of
  * React Email) to an email template: guesses the language, finds preheader, width and colours of the layout, makes
  * sections of the components, and fits the result into the limits of a template. What a template cannot carry is named.
  */
@@ -78,8 +78,8 @@ export type ImportedTemplate = Readonly<{
   samples: JsonObject;
   notes: readonly ImportNote[];
   notesLeftOut: number;
-  /** The source in its own language, filled with the samples. It may hold scripts. `mjml`: to be compiled. */
-  original: Readonly<{ subject: string; html: string | null; mjml: string | null }>;
+  /** The source in its own language, filled with the samples. It may hold scripts. */
+  original: Readonly<{ subject: string; html: string }>;
 }>;
 
 /**
@@ -91,13 +91,14 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
   const { source } = given;
   const language = languageOf(given);
   const notes = collectNotes();
-  const isMjml = language.name === 'mjml';
+  if (/<mjml[\s>]/i.test(source))
+    throw refused('source', 'is MJML: compile it to HTML by `mjml`, and convert the HTML');
   const statements = statementsOf(source, language.name, 'source');
   const subject = given.subject === undefined ? undefined : statementsOf(given.subject, language.name, 'subject');
   const attempts: readonly Attempt[] = ['whole', 'coarse', 'flat'];
   for (const attempt of attempts) {
     notes.clear();
-    const document = readDocument(statements, isMjml, notes.add('source'));
+    const document = readDocument(statements, notes.add('source'));
     const titled = subject ?? statementsIn(document.title, document.marks, START_PLACE) ?? [];
     const names = openNames(
       language.name === 'mustachio' ? 'mustachio' : 'handlebars',
@@ -111,7 +112,6 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
     const checked = fitted(template, limits, { notes, isLast: attempt === 'flat' });
     if (checked === undefined) continue;
     const samples = names.samples();
-    const filled = runTemplate(statements, samples);
     return {
       language,
       template: checked,
@@ -119,8 +119,7 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
       ...notes.answer(),
       original: {
         subject: runTemplate(titled, samples, false).replace(/\s+/g, ' ').trim(),
-        html: isMjml ? null : filled,
-        mjml: isMjml ? filled : null,
+        html: runTemplate(statements, samples),
       },
     };
   }
@@ -160,9 +159,9 @@ const statementsOf = (text: string, language: SourceLanguage, field: 'source' | 
   throw refused(field, `${message} (line ${at.line}, column ${at.column})`);
 };
 
-const readDocument = (statements: readonly Statement[], isMjml: boolean, note: AddNote): Document => {
+const readDocument = (statements: readonly Statement[], note: AddNote): Document => {
   try {
-    return documentOf(statements, isMjml, note);
+    return documentOf(statements, note);
   } catch (fault) {
     if (fault instanceof TooLarge) throw refused('source', fault.message);
     throw fault;

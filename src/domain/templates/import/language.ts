@@ -8,8 +8,8 @@ import type { Json, JsonObject } from '../../core/json.js';
 
 export type Dialect = 'handlebars' | 'mustachio';
 
-/** Languages of sources. Placeholders in MJML are those of Handlebars; in plain HTML braces are text. */
-export const sourceLanguages = ['handlebars', 'mustachio', 'mjml', 'html'] as const;
+/** Languages of sources. In plain HTML braces are text. */
+export const sourceLanguages = ['handlebars', 'mustachio', 'html'] as const;
 export type SourceLanguage = (typeof sourceLanguages)[number];
 
 const HELPERS =
@@ -18,7 +18,6 @@ const SECTIONS = /\{\{\s*(?:[#^]\s*(?!each\b)[\w.]{1,100}\s*\}\}|\.\s*\}\}|pm:|@
 
 /** In: a source. Out: the language that it seems to be in, and why. */
 export const guessLanguage = (source: string): Readonly<{ name: SourceLanguage; reason: string }> => {
-  if (/<mjml[\s>]/i.test(source)) return { name: 'mjml', reason: 'It has the element <mjml>.' };
   const helper = HELPERS.exec(source)?.[0];
   if (helper !== undefined)
     return {

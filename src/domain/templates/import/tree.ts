@@ -1,5 +1,5 @@
 /**
- * HTML and MJML of a template as one tree: elements with their styles inlined, texts, and between them the values and
+ * HTML of a template as one tree: elements with their styles inlined, texts, and between them the values and
  * blocks of the language of placeholders. A block that begins and ends in different elements is told and left out.
  */
 import { Parser } from 'htmlparser2';
@@ -97,7 +97,6 @@ type RawText = Readonly<{ kind: 'text'; text: string; at: Place }>;
 type RawElement = Readonly<{ kind: 'element' }> & Open;
 type RawNode = RawText | RawElement;
 
-const RAW_STYLE: ReadonlySet<string> = new Set(['style', 'mj-style']);
 const DROPPED: ReadonlySet<string> = new Set(droppedTags.filter((tag) => tag !== 'style' && tag !== 'title'));
 const VOID: ReadonlySet<string> = new Set(voidTags);
 /** The head of a document, of which only styles and the title are read. */
@@ -107,7 +106,7 @@ const HEAD: ReadonlySet<string> = new Set(['meta', 'link', 'base', 'xml']);
  * In: the statements of a template. Out: its document. Throws `TooLarge` where it has too many elements, or where they
  * are nested too deep.
  */
-export const documentOf = (statements: readonly Statement[], isMjml: boolean, note: AddNote): Document => {
+export const documentOf = (statements: readonly Statement[], note: AddNote): Document => {
   const { text, marks, placeAt } = markedSource(statements);
   const top: RawNode[] = [];
   const stack: Open[] = [];
@@ -142,12 +141,8 @@ export const documentOf = (statements: readonly Statement[], isMjml: boolean, no
         }
         const one = stack.pop();
         if (one === undefined) return;
-        if (RAW_STYLE.has(tag)) {
-          if (tag === 'style' || one.attributes.get('inline') === 'inline')
-            sheets.push(one.children.map(plainTextOf).join(''));
-          return;
-        }
-        if (tag === 'title') title = one.children.map(plainTextOf).join('').trim();
+        if (tag === 'style') sheets.push(one.children.map(plainTextOf).join(''));
+        else if (tag === 'title') title = one.children.map(plainTextOf).join('').trim();
         else if (!HEAD.has(tag)) into().push({ kind: 'element', ...one });
       },
       ontext: (written) => {
@@ -162,7 +157,7 @@ export const documentOf = (statements: readonly Statement[], isMjml: boolean, no
         if (holdsMark(written) && !/\[if [^\]]*\]/.test(written)) comments += 1;
       },
     },
-    { decodeEntities: true, lowerCaseTags: true, recognizeSelfClosing: isMjml, lowerCaseAttributeNames: true },
+    { decodeEntities: true, lowerCaseTags: true, lowerCaseAttributeNames: true },
   );
   parser.write(text);
   parser.end();
