@@ -2035,13 +2035,13 @@ export type TemplatePreview = {
  */
 export type ConvertTemplateRequest = {
     /**
-     * The HTML of the mail
+     * The HTML of the mail, or its MJML
      */
     source: string;
     /**
-     * The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, or HTML without placeholders; `auto` guesses it. Default `auto`
+     * The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, MJML with placeholders of either, or HTML without placeholders; `auto` guesses it. Default `auto`
      */
-    language?: 'auto' | 'handlebars' | 'mustachio' | 'html';
+    language?: 'auto' | 'handlebars' | 'mustachio' | 'mjml' | 'html';
     /**
      * The subject in the same language; default: the title of the source
      */
@@ -2063,7 +2063,7 @@ export type ConvertTemplateRequest = {
  */
 export type ConvertedTemplate = {
     language: {
-        name: 'handlebars' | 'mustachio' | 'html';
+        name: 'handlebars' | 'mustachio' | 'mjml' | 'html';
         /**
          * False where the request names it
          */
@@ -2111,10 +2111,8 @@ export type ConvertedTemplate = {
     notesLeftOut: number;
     original: {
         subject: string;
-        /**
-         * The source as its own service would fill it with the samples. It may hold scripts: show it only in an `iframe` with an empty `sandbox`
-         */
-        html: string;
+        html: string | null;
+        mjml: string | null;
     };
     /**
      * The template with the samples

@@ -4,16 +4,21 @@ import { defaultLimits as limits } from '../../domain/core/limits.js';
 import { SOURCE_CHARS_MAX } from '../../domain/templates/import/convert.js';
 import { sourceLanguages } from '../../domain/templates/import/language.js';
 import { importOutcomes } from '../../domain/templates/import/names.js';
+import { nullable } from '../../domain/core/schema.js';
 import { closed, enumOf, valuesSchema } from '../core/common.js';
 import { UnsavedTemplatePreviewSchema } from './unsaved.js';
 
 export const ConvertTemplateRequestSchema = Type.Object(
   {
-    source: Type.String({ minLength: 1, maxLength: SOURCE_CHARS_MAX, description: 'The HTML of the mail' }),
+    source: Type.String({
+      minLength: 1,
+      maxLength: SOURCE_CHARS_MAX,
+      description: 'The HTML of the mail, or its MJML',
+    }),
     language: Type.Optional(
       enumOf(
         ['auto', ...sourceLanguages],
-        'The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, or HTML without placeholders; `auto` guesses it. Default `auto`',
+        'The language of the source: Handlebars as SendGrid takes it, Mustachio of Postmark, MJML with placeholders of either, or HTML without placeholders; `auto` guesses it. Default `auto`',
       ),
     ),
     subject: Type.Optional(
@@ -71,10 +76,18 @@ export const ConvertedTemplateSchema = Type.Object(
     original: Type.Object(
       {
         subject: Type.String(),
-        html: Type.String({
-          description:
-            'The source as its own service would fill it with the samples. It may hold scripts: show it only in an `iframe` with an empty `sandbox`',
-        }),
+        html: nullable(
+          Type.String({
+            description:
+              'The source as its own service would fill it with the samples; `null` for MJML. It may hold scripts: show it only in an `iframe` with an empty `sandbox`',
+          }),
+        ),
+        mjml: nullable(
+          Type.String({
+            description:
+              'MJML, filled with the samples, for a compiler of MJML; `null` for another language. What it makes may hold scripts too',
+          }),
+        ),
       },
       closed,
     ),

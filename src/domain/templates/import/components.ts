@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight, pixels } from '../../rendering/css.js';
 import { tableTags, voidTags } from '../../rendering/html.js';
 import type { Block, Place, Statement } from './language.js';
+import { BAND } from './mjml.js';
 import type { AddNote, Names, Scope, TextPart } from './names.js';
 import { holdsMark, statementsIn, unknownNote, type Element, type Node, type Styles } from './tree.js';
 
@@ -18,6 +19,8 @@ export type Made = {
   elseChildren?: readonly Made[];
   /** Room above and below in pixels, for components without a padding of their own. */
   room?: Readonly<{ above: number; below: number }>;
+  /** A box that is a section of its own where it is as wide as the mail. */
+  isBand?: boolean;
 };
 /** The look that text inherits. Sizes are pixels; `lineHeight` is as CSS writes it. */
 export type Look = Readonly<{
@@ -617,6 +620,12 @@ export const openBuilder = ({
         'Mails show no such element.',
       );
     if (tag === 'a' && node.attributes.has('href')) return fragment([node], outer);
+    if (node.attributes.has(BAND)) {
+      const box = boxOf(node, context);
+      const children = build(node.children, context);
+      const isPlain = box.border === undefined && box.radius === 0;
+      return isPlain ? [{ ...framed(box, outer, children), isBand: true }] : boxed(box, children, outer);
+    }
     return boxed(withMargins(boxOf(node, context), node, context), build(node.children, context), outer);
   };
 
@@ -763,7 +772,16 @@ export const openBuilder = ({
       only?.type === 'rich-text' &&
       only.props?.['backgroundColor'] === undefined
     )
-      return [...(withRoom([{ ...only, props: { ...only.props, backgroundColor: background } }], padding) ?? [])];
+      return [
+        {
+          ...only,
+          props: {
+            ...only.props,
+            backgroundColor: background,
+            padding: boxText(addedSides(sidesOf(only.props?.['padding']), padding)),
+          },
+        },
+      ];
     if (
       children.length === 1 &&
       only?.type === 'container' &&
@@ -787,19 +805,24 @@ export const openBuilder = ({
         ];
     }
     if (depth.boxes > BOXES_MAX && !isFramed && background === undefined) return [...children];
-    return [
-      made('container', {
-        props: {
-          padding: boxText(padding),
-          ...(background === undefined ? {} : { backgroundColor: background }),
-          ...(border === undefined ? {} : { border }),
-          ...(radius === 0 ? {} : { borderRadius: radius }),
-          ...(width === undefined ? {} : { width }),
-        },
-        children,
-      }),
-    ];
+    return [framed({ ...box, background, width }, { look }, children)];
   };
+
+  const framed = (
+    { padding, background, border, radius, width }: Box,
+    { look }: Pick<Context, 'look'>,
+    children: readonly Made[],
+  ): Made =>
+    made('container', {
+      props: {
+        padding: boxText(padding),
+        ...(background === undefined || background === look.background ? {} : { backgroundColor: background }),
+        ...(border === undefined ? {} : { border }),
+        ...(radius === 0 ? {} : { borderRadius: radius }),
+        ...(width === undefined ? {} : { width }),
+      },
+      children,
+    });
 
   const rowsOf = (table: Element): readonly Node[] =>
     table.children.flatMap((child) =>

@@ -1,6 +1,6 @@
 /**
- * Converts a mail of another service (Handlebars of SendGrid, Mustachio of Postmark, plain HTML such as that of
- * React Email) to an email template: guesses the language, finds preheader, width and colours of the layout, makes
+ * Converts a mail of another service (Handlebars of SendGrid, Mustachio of Postmark, MJML, plain HTML such as that
+ * of React Email) to an email template: guesses the language, finds preheader, width and colours of the layout, makes
  * sections of the components, and fits the result into the limits of a template. What a template cannot carry is named.
  */
 import { DomainError, type FieldError } from '../../core/errors.js';
@@ -30,6 +30,7 @@ import {
   type Sides,
 } from './components.js';
 import {
+  dialectOf,
   guessLanguage,
   parseTemplate,
   runTemplate,
@@ -38,6 +39,7 @@ import {
   type Statement,
 } from './language.js';
 import { importOutcomes, openNames, type AddNote, type ImportOutcome, type Names } from './names.js';
+import { rewriteMjml } from './mjml.js';
 import { documentOf, statementsIn, type Document, type Element, type Node } from './tree.js';
 
 /** Longest source. A mail beyond 102 KB is cut off by Gmail. */
@@ -78,8 +80,8 @@ export type ImportedTemplate = Readonly<{
   samples: JsonObject;
   notes: readonly ImportNote[];
   notesLeftOut: number;
-  /** The source in its own language, filled with the samples. It may hold scripts. */
-  original: Readonly<{ subject: string; html: string }>;
+  /** The source in its own language, filled with the samples: HTML, or MJML. It may hold scripts. */
+  original: Readonly<{ subject: string; html: string | null; mjml: string | null }>;
 }>;
 
 /**
@@ -91,20 +93,14 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
   const { source } = given;
   const language = languageOf(given);
   const notes = collectNotes();
-  if (/<mjml[\s>]/i.test(source))
-    throw refused('source', 'is MJML: compile it to HTML by `mjml`, and convert the HTML');
   const statements = statementsOf(source, language.name, 'source');
   const subject = given.subject === undefined ? undefined : statementsOf(given.subject, language.name, 'subject');
   const attempts: readonly Attempt[] = ['whole', 'coarse', 'flat'];
   for (const attempt of attempts) {
     notes.clear();
-    const document = readDocument(statements, notes.add('source'));
+    const document = readDocument(statements, notes.add('source'), language.name);
     const titled = subject ?? statementsIn(document.title, document.marks, START_PLACE) ?? [];
-    const names = openNames(
-      language.name === 'mustachio' ? 'mustachio' : 'handlebars',
-      given.variables,
-      notes.add('source'),
-    );
+    const names = openNames(dialectOf(source, language.name), given.variables, notes.add('source'));
     names.scan(statements);
     names.scan(subject ?? []);
     const template = made(() => templateOf({ given, document, names, titled, attempt, notes }), attempt);
@@ -112,6 +108,8 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
     const checked = fitted(template, limits, { notes, isLast: attempt === 'flat' });
     if (checked === undefined) continue;
     const samples = names.samples();
+    const filled = runTemplate(statements, samples);
+    const isMjml = language.name === 'mjml';
     return {
       language,
       template: checked,
@@ -119,7 +117,8 @@ export const convertTemplate = (given: ImportedSource, limits: Limits): Imported
       ...notes.answer(),
       original: {
         subject: runTemplate(titled, samples, false).replace(/\s+/g, ' ').trim(),
-        html: runTemplate(statements, samples),
+        html: isMjml ? null : filled,
+        mjml: isMjml ? filled : null,
       },
     };
   }
@@ -159,9 +158,9 @@ const statementsOf = (text: string, language: SourceLanguage, field: 'source' | 
   throw refused(field, `${message} (line ${at.line}, column ${at.column})`);
 };
 
-const readDocument = (statements: readonly Statement[], note: AddNote): Document => {
+const readDocument = (statements: readonly Statement[], note: AddNote, language: SourceLanguage): Document => {
   try {
-    return documentOf(statements, note);
+    return documentOf(statements, note, language === 'mjml' ? rewriteMjml : undefined);
   } catch (fault) {
     if (fault instanceof TooLarge) throw refused('source', fault.message);
     throw fault;
@@ -400,7 +399,9 @@ const layoutOf = (all: readonly Made[], page: string | undefined): Layout => {
     // A box of another colour within a padding is not as wide as the mail.
     const isWithin = around.padding[1] > 0 || around.padding[3] > 0;
     if (isColoured && isWithin && !(isAlone && card.width === undefined)) return undefined;
-    return isColoured || isAlone || frame.width !== undefined || level === 0 ? frame : undefined;
+    return part.isBand === true || isColoured || isAlone || frame.width !== undefined || level === 0
+      ? frame
+      : undefined;
   };
   const bandsOf = (parts: readonly Made[], around: Omit<Band, 'children'>, level: number): readonly Band[] => {
     type Segment =
@@ -478,7 +479,7 @@ const spaced = (all: readonly Made[]): readonly JsonObject[] => {
     if (Math.round(height) > 0) out.push({ id, type: 'spacer', props: { height: Math.round(height) } });
   };
   all.forEach((one, at) => {
-    const { room, children, elseChildren, props, ...rest } = one;
+    const { room, children, elseChildren, props, isBand: _, ...rest } = one;
     const isLast = at === all.length - 1;
     space(`space-above-${one.id}`, above + (room?.above ?? 0));
     above = 0;

@@ -8,8 +8,8 @@ import type { Json, JsonObject } from '../../core/json.js';
 
 export type Dialect = 'handlebars' | 'mustachio';
 
-/** Languages of sources. In plain HTML braces are text. */
-export const sourceLanguages = ['handlebars', 'mustachio', 'html'] as const;
+/** Languages of sources. In plain HTML braces are text; MJML holds placeholders of Handlebars or of Mustachio. */
+export const sourceLanguages = ['handlebars', 'mustachio', 'mjml', 'html'] as const;
 export type SourceLanguage = (typeof sourceLanguages)[number];
 
 const HELPERS =
@@ -18,6 +18,11 @@ const SECTIONS = /\{\{\s*(?:[#^]\s*(?!each\b)[\w.]{1,100}\s*\}\}|\.\s*\}\}|pm:|@
 
 /** In: a source. Out: the language that it seems to be in, and why. */
 export const guessLanguage = (source: string): Readonly<{ name: SourceLanguage; reason: string }> => {
+  if (/<mjml[\s>]/i.test(source)) return { name: 'mjml', reason: 'It has <mjml>.' };
+  return guessPlaceholders(source);
+};
+
+const guessPlaceholders = (source: string): Readonly<{ name: Dialect | 'html'; reason: string }> => {
   const helper = HELPERS.exec(source)?.[0];
   if (helper !== undefined)
     return {
@@ -36,6 +41,12 @@ export const guessLanguage = (source: string): Readonly<{ name: SourceLanguage; 
     return { name: 'html', reason: 'It has no placeholders, and is HTML as React Email renders it.' };
   return { name: 'html', reason: 'It has no placeholders.' };
 };
+
+/** In: a source and its language. Out: the language of its placeholders. */
+export const dialectOf = (source: string, language: SourceLanguage): Dialect =>
+  language === 'mustachio' || (language === 'mjml' && guessPlaceholders(source).name === 'mustachio')
+    ? 'mustachio'
+    : 'handlebars';
 
 /** A place in the source; both count from 1. */
 export type Place = Readonly<{ line: number; column: number }>;

@@ -94,8 +94,14 @@ const markedSource = (statements: readonly Statement[]): Marked => {
 
 type Open = { tag: string; attributes: Map<string, string>; children: RawNode[]; at: Place };
 type RawText = Readonly<{ kind: 'text'; text: string; at: Place }>;
-type RawElement = Readonly<{ kind: 'element' }> & Open;
-type RawNode = RawText | RawElement;
+export type RawElement = Readonly<{ kind: 'element' }> & Open;
+/** A node as it is parsed, without the styles of sheets; placeholders are marks in it. */
+export type RawNode = RawText | RawElement;
+/** Makes HTML of the nodes of another language of mails. */
+export type Rewrite = (
+  nodes: readonly RawNode[],
+  note: AddNote,
+) => Readonly<{ nodes: readonly RawNode[]; sheets: readonly string[]; title: string }>;
 
 const DROPPED: ReadonlySet<string> = new Set(droppedTags.filter((tag) => tag !== 'style' && tag !== 'title'));
 const VOID: ReadonlySet<string> = new Set(voidTags);
@@ -106,7 +112,7 @@ const HEAD: ReadonlySet<string> = new Set(['meta', 'link', 'base', 'xml']);
  * In: the statements of a template. Out: its document. Throws `TooLarge` where it has too many elements, or where they
  * are nested too deep.
  */
-export const documentOf = (statements: readonly Statement[], note: AddNote): Document => {
+export const documentOf = (statements: readonly Statement[], note: AddNote, rewrite?: Rewrite): Document => {
   const { text, marks, placeAt } = markedSource(statements);
   const top: RawNode[] = [];
   const stack: Open[] = [];
@@ -157,7 +163,10 @@ export const documentOf = (statements: readonly Statement[], note: AddNote): Doc
         if (holdsMark(written) && !/\[if [^\]]*\]/.test(written)) comments += 1;
       },
     },
-    { decodeEntities: true, lowerCaseTags: true, lowerCaseAttributeNames: true },
+    {
+      ...{ decodeEntities: true, lowerCaseTags: true, lowerCaseAttributeNames: true },
+      recognizeSelfClosing: rewrite !== undefined,
+    },
   );
   parser.write(text);
   parser.end();
@@ -168,8 +177,10 @@ export const documentOf = (statements: readonly Statement[], note: AddNote): Doc
       `${comments} comments with placeholders are left out`,
       'They were never shown.',
     );
-  const rules = rulesOf(sheets.join('\n'), note);
-  return { nodes: finished(top, { rules, marks, note, path: [], work: { left: WORK_MAX } }), title, marks };
+  const made = rewrite?.(top, note);
+  const rules = rulesOf([...(made?.sheets ?? []), ...sheets].join('\n'), note);
+  const context = { rules, marks, note, path: [], work: { left: WORK_MAX } };
+  return { nodes: finished(made?.nodes ?? top, context), title: made?.title ?? title, marks };
 };
 
 const isActiveHead = (tag: string, attributes: Readonly<Record<string, string>>): boolean =>
