@@ -1,7 +1,8 @@
 /**
  * `npm test` and, with `--all`, `npm run test:all` after the build: runs the test files, each in a process of its own,
- * and beside them the rules, one after the other; split.ts says which files run only with `--all`. Prints TAP: a line
- * for each file and rule, before it the whole output of one that failed. Other arguments are parts of names
+ * and beside them the rules, one after the other; split.ts says which files run only with `--all`. `--guide` builds the
+ * documentation site (`npm run docs`) as the first rule, and the files that read the site wait for it. Prints TAP: a
+ * line for each file and rule, before it the whole output of one that failed. Other arguments are parts of names
  * (`e2e/kill`): only such files are run, wherever they belong. A file that failed beside others runs once more when all
  * have ended, alone; the output of its first run is printed, and the summary counts it. Ends with 1 where a file failed
  * twice or a rule failed.
@@ -10,10 +11,13 @@ import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { forgetCpu, tellCpu } from './cpu-told.js';
-import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest } from './split.js';
+import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest, readsGuide } from './split.js';
 
 /** Scripts of package.json. */
 const RULES = ['check:imports', 'check:format', 'check:dashboard', 'check:client', 'check:lint', 'check:env'] as const;
+
+/** The site, from what the build has made. */
+const GUIDE_RULE = 'check:guide';
 
 const FILES_AT_ONCE = 3;
 /** More files than these that fail are no matter of a busy machine: none of them runs again. */
@@ -32,7 +36,8 @@ const folder = fileURLToPath(new URL('../../../', import.meta.url));
 /** Compiled modules are kept for the many processes that the tests start. */
 const compiled = fileURLToPath(new URL('../../compiled', import.meta.url));
 const isAll = process.argv.includes('--all');
-const wanted = process.argv.slice(2).filter((argument) => argument !== '--all');
+const buildsGuide = process.argv.includes('--guide');
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const isPlain = !isAll && wanted.length === 0;
 
 const run = (name: string, command: string, args: readonly string[]): Promise<Ended> =>
@@ -83,23 +88,26 @@ const files = globSync('build/test/**/*.test.js', { cwd: folder })
   .filter((file) =>
     wanted.length === 0 ? isAll || !isOnlyInAll(nameOfTest(file)) : wanted.some((part) => file.includes(part)),
   )
-  .sort();
+  .sort()
+  .sort((a, b) => Number(readsGuide(nameOfTest(a))) - Number(readsGuide(nameOfTest(b))));
 
 const runFile = (file: string): Promise<Ended> =>
   run(file, process.execPath, ['--import=./build/test/support/before-file.js', file]);
 
 /** Files that failed beside others. */
 const toRunAgain: Ended[] = [];
-const runFiles = async (): Promise<void> => {
-  const waiting = files.values();
-  const runSome = async (): Promise<void> => {
-    for (const file of waiting) {
-      const ended = await runFile(file);
-      if (ended.isGood) tell(ended);
-      else toRunAgain.push(ended);
-    }
-  };
-  await Promise.all(Array.from({ length: FILES_AT_ONCE }, runSome));
+const waiting = files.values();
+let endGuide: () => void = () => undefined;
+const guideIsBuilt = new Promise<void>((resolve) => (endGuide = resolve));
+
+/** Runs one file after the other of those that nobody has begun. */
+const runSome = async (): Promise<void> => {
+  for (const file of waiting) {
+    if (readsGuide(nameOfTest(file))) await guideIsBuilt;
+    const ended = await runFile(file);
+    if (ended.isGood) tell(ended);
+    else toRunAgain.push(ended);
+  }
 };
 
 const runAgain = async (): Promise<void> => {
@@ -115,8 +123,18 @@ const runAgain = async (): Promise<void> => {
   }
 };
 
+const runRule = async (rule: string): Promise<void> => tell(await run(rule, 'npm', ['run', '--silent', rule]));
+
 const runRules = async (): Promise<void> => {
-  for (const rule of wanted.length === 0 ? RULES : []) tell(await run(rule, 'npm', ['run', '--silent', rule]));
+  if (buildsGuide) await runRule(GUIDE_RULE);
+  endGuide();
+  for (const rule of wanted.length === 0 ? RULES : []) await runRule(rule);
+};
+
+/** As many processes run at the end as at the beginning: after the rules come more files. */
+const runRulesThenFiles = async (): Promise<void> => {
+  await runRules();
+  await runSome();
 };
 
 /** A slow machine needs more CPU seconds for the same work, so a dear file is named and fails nothing. */
@@ -136,7 +154,7 @@ if (files.length === 0) {
   console.error(`no test file has ${wanted.join(' or ')} in its name`);
   process.exitCode = 1;
 } else {
-  await Promise.all([runFiles(), runRules()]);
+  await Promise.all([runRulesThenFiles(), ...Array.from({ length: FILES_AT_ONCE }, runSome)]);
   await runAgain();
   if (toRunAgain.length > 0)
     console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);

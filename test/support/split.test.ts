@@ -35,7 +35,8 @@ void t.test('the scripts run the two sides, and CI runs all', async (t) => {
   };
   t.equal(scripts['test'], 'node build/test/support/run-tests.js');
   t.equal(scripts['test:all'], 'node build/test/support/run-tests.js --all');
-  t.match(readFileSync(`${folder}../.ci/run`, 'utf8'), /npm run test:all/);
+  t.match(scripts['test:ci'], /^node build\/test\/support\/run-tests\.js --all --guide && /);
+  t.match(readFileSync(`${folder}../.ci/run`, 'utf8'), /npm run test:ci/);
 });
 
 void t.test('every test file is in the build, where both commands look for it', async (t) => {

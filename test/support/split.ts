@@ -105,6 +105,9 @@ export const onlyInAll: readonly Left[] = [
   { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },
 ];
 
+/** Files that read the documentation site as it is built. They run last. */
+const READ_GUIDE = ['release/package', 'site/'];
+
 /** The run names each file that took more CPU seconds than these and is not among `dear`. */
 export const CPU_SECONDS_MAX = 60;
 
@@ -116,8 +119,12 @@ export const dear: Readonly<Record<string, string>> = {
   'hunt/plants': 'shows for each oracle of the hunt that it finds its planted fault',
 };
 
-export const isOnlyInAll = (name: string): boolean =>
-  onlyInAll.some(({ files }) => files.some((file) => (file.endsWith('/') ? name.startsWith(file) : name === file)));
+const isAmong = (files: readonly string[], name: string): boolean =>
+  files.some((file) => (file.endsWith('/') ? name.startsWith(file) : name === file));
+
+export const isOnlyInAll = (name: string): boolean => onlyInAll.some(({ files }) => isAmong(files, name));
+
+export const readsGuide = (name: string): boolean => isAmong(READ_GUIDE, name);
 
 /** In: the path of a built test, `build/test/e2e/kill.test.js`. Out: its name. */
 export const nameOfTest = (file: string): string =>
