@@ -349,8 +349,11 @@ const MB = 1024 * 1024;
 const PROGRAM_MB = 128;
 /** Size of V8's young generation: left to V8, a workbook of 10,000 rows takes 100 MB more and no less time. */
 const SEMI_SPACE_MB = 16;
-/** The processes leave the cores to the event loop of the service. */
-const NICENESS = 10;
+/**
+ * The processes leave the cores to the event loop of the service. With 10, a document of half a second took half a minute
+ * on a machine whose cores are busy with other programs: each of those then counts nine times as much.
+ */
+const NICENESS = 5;
 /** Kept end of the error output: enough for V8's last words. */
 const STDERR_CHARS_MAX = 8_192;
 

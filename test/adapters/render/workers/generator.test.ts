@@ -365,7 +365,7 @@ await t.test(
     const seen = new Set<number>();
     const see = (): void => pool.pids().forEach((pid) => seen.add(pid));
     see();
-    for (const pid of seen) t.equal(getPriority(pid), 10);
+    for (const pid of seen) t.equal(getPriority(pid), 5);
     const done = await Promise.all(jobs.map((job) => job.finally(see)));
     t.same([...new Set(done.map(({ kind }) => kind))], ['done']);
     t.equal(seen.size, 2, 'the same two did them all');
