@@ -22,6 +22,16 @@ export const withoutCredentials = (text: string): string =>
   text.replace(/\/\/.*@/, '//…@').replace(/([?&][^=&]*(?:pass|secret|token)[^=&]*=)[^&]*/gi, '$1…');
 
 /**
+ * In: an IP address. Out: the prefix that one owner may have as a whole: /16 of IPv4, /32 of IPv6, which is what a
+ * registry gives to a provider.
+ */
+export const addressPrefix = (address: string): string => {
+  const bucket = addressBucket(address);
+  const [first = '', second = ''] = bucket.split(/[.:]/, 2);
+  return bucket.includes(':') ? `${first}:${second}::/32` : `${first}.${second}.0.0/16`;
+};
+
+/**
  * In: an IP address. Out: the key under which limits count its owner: an IPv4 address itself, of an IPv6 address its
  * /64 network, because one subscriber commonly has all of it (RFC 6177). IPv4 inside IPv6 counts as IPv4.
  */

@@ -355,16 +355,26 @@ void t.test('codes are not guessed: the attempts of a person are counted', async
   t.equal((await post('/oauth/device', decision)).status, 429, 'a decision is an attempt, too');
 });
 
-void t.test('strangers make few requests of devices', async (t) => {
+void t.test('strangers make few requests of devices, and shut out nobody by making more', async (t) => {
   const { post } = await open(t);
-  const ask = (from?: string) => post<Begun>('/oauth/device_authorization', { client_id: 'sealpost-cli' }, from);
-  for (let count = 0; count < 10; count += 1) t.equal((await ask('203.0.113.9')).status, 200);
-  const refused = await ask('203.0.113.9');
-  t.match(refused, { status: 429, headers: { 'retry-after': /\d/ } });
-  t.equal((await ask()).status, 200, 'another network');
-  let count = 11;
-  while ((await ask()).status === 200) count += 1;
-  t.equal(count, 300, 'and all networks together');
+  const ask = (from: string) => post<Begun>('/oauth/device_authorization', { client_id: 'sealpost-cli' }, from);
+  const statusesOf = async (from: string): Promise<readonly number[]> => {
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 429) statuses.push((await ask(from)).status);
+    return statuses;
+  };
+  t.equal((await statusesOf('203.0.113.9')).length, 11, 'ten, and one that is refused');
+  t.match(await ask('203.0.113.9'), { status: 429, headers: { 'retry-after': /\d/ } });
+  let [networks, requests] = [1, 10];
+  for (let isFull = false; !isFull; networks += 1) {
+    const { length } = await statusesOf(`203.0.113.${9 + networks}`);
+    requests += length - 1;
+    isFull = length < 11;
+  }
+  t.equal(requests, 300 + 60, 'later ones of all networks, and the first ones of a prefix');
+  t.equal((await ask('203.0.1.1')).status, 429, 'another network of the prefix');
+  for (const from of ['198.51.100.1', '2001:db8::1'])
+    t.equal((await statusesOf(from)).length, 3, 'two of a network that did not ask before');
 });
 
 void t.test('nothing of a code is stored', async (t) => {

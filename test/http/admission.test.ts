@@ -10,7 +10,7 @@ import {
   sessionRateLimits,
 } from '../../src/domain/access/rate-limits.js';
 import { buildServer, routesOf, type RegisteredRoute } from '../../src/http/index.js';
-import { addressBucket } from '../../src/shared/addresses.js';
+import { addressBucket, addressPrefix } from '../../src/shared/addresses.js';
 import type { App } from '../../src/http/server/context.js';
 import { inLeaps } from '../support/fake-clock.js';
 import { credentialFor, powerlessFor, refusalOf, requestTo } from './request-to.js';
@@ -339,6 +339,9 @@ void t.test('without a key, the remote address is bounded', async (t) => {
   t.equal(addressBucket('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64');
   t.equal(addressBucket('2001:db8::1'), '2001:db8:0:0::/64');
   t.equal(addressBucket('::1'), '0:0:0:0::/64');
+  t.equal(addressPrefix('::ffff:192.0.2.1'), '192.0.0.0/16');
+  t.equal(addressPrefix('2001:db8:1:2::3'), '2001:db8::/32');
+  t.equal(addressPrefix('2001::1'), '2001:0::/32');
   t.equal(addressBucket('fe80::1%eth0'), 'fe80:0:0:0::/64');
 });
 

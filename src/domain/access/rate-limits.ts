@@ -99,15 +99,19 @@ export const loginLimits = {
 } as const;
 
 /**
- * The device grant: requests of devices, from one network and from all, because each is recorded; codes that a person
- * gives, and a network.
+ * The device grant: requests of devices, which are few because each is recorded; codes that a person gives, and a
+ * network. The first requests of a network are counted apart from all later ones, so that some networks that ask again
+ * and again shut out no other; a prefix, which one owner may have as a whole, has few of those first requests.
  */
 export const deviceLimits = {
   requestsOfNetwork: [
     { limit: 10, windowMs: 10 * MINUTE_MS },
     { limit: 60, windowMs: DAY_MS },
   ],
-  requests: [{ limit: 300, windowMs: HOUR_MS }],
+  firstOfNetwork: [{ limit: 2, windowMs: HOUR_MS }],
+  firstOfPrefix: [{ limit: 60, windowMs: HOUR_MS }],
+  first: [{ limit: 1_000, windowMs: HOUR_MS }],
+  later: [{ limit: 300, windowMs: HOUR_MS }],
   guessesOfPerson: [
     { limit: 12, windowMs: 10 * MINUTE_MS },
     { limit: 60, windowMs: DAY_MS },

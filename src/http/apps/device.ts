@@ -25,8 +25,9 @@ import { resourceAsked, scopesAsked, unknownResource } from '../../domain/apps/a
 import { DEVICE_INTERVAL_S, DEVICE_MS } from '../../domain/apps/device.js';
 import { DomainError } from '../../domain/core/errors.js';
 import type { UserId } from '../../domain/core/ids.js';
+import type { Admission } from '../../domain/ports/limiter.js';
 import type { PageBrand } from '../../domain/teams/brand.js';
-import { addressBucket } from '../../shared/addresses.js';
+import { addressBucket, addressPrefix } from '../../shared/addresses.js';
 import type { App } from '../server/context.js';
 import {
   fieldsOf,
@@ -83,10 +84,7 @@ const begin = async (deps: PageDeps, request: FastifyRequest, reply: FastifyRepl
   const resource = resourceAsked(form['resource'], publicUrl);
   if (resource === undefined) return refuse(reply, 400, 'invalid_target', unknownResource(publicUrl));
   const network = addressBucket(request.ip ?? '');
-  const { admitted, retryAfterS } = await deps.limiter.hit([
-    ...windowsOfBounds(`device-request:${network}`, deviceLimits.requestsOfNetwork),
-    ...windowsOfBounds('device-request', deviceLimits.requests),
-  ]);
+  const { admitted, retryAfterS } = await countRequest(deps, request.ip ?? '');
   if (!admitted)
     return reply
       .code(429)
@@ -111,6 +109,19 @@ const begin = async (deps: PageDeps, request: FastifyRequest, reply: FastifyRepl
     expires_in: DEVICE_MS / 1_000,
     interval: DEVICE_INTERVAL_S,
   });
+};
+
+/** Counts a request among the first ones of its network, or else among the later ones of all networks. */
+const countRequest = async ({ limiter }: PageDeps, ip: string): Promise<Admission> => {
+  const network = addressBucket(ip);
+  const ofNetwork = windowsOfBounds(`device-request:${network}`, deviceLimits.requestsOfNetwork);
+  const first = await limiter.hit([
+    ...ofNetwork,
+    ...windowsOfBounds(`device-first:${network}`, deviceLimits.firstOfNetwork),
+    ...windowsOfBounds(`device-first:${addressPrefix(ip)}`, deviceLimits.firstOfPrefix),
+    ...windowsOfBounds('device-first', deviceLimits.first),
+  ]);
+  return first.admitted ? first : limiter.hit([...ofNetwork, ...windowsOfBounds('device-later', deviceLimits.later)]);
 };
 
 /** The POST of a form: the sign-in with a code, another code after it, or the decision. */
