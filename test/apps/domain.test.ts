@@ -4,13 +4,15 @@ import { redirectUriFault, type OAuthApp } from '../../src/domain/apps/app.js';
 import { readAuthorization, redirectTo, type AuthorizationParams } from '../../src/domain/apps/authorization.js';
 import { grantDecider } from '../../src/domain/apps/grant.js';
 import {
-  ACCESS_TOKENS_MAX,
+  accessTokensMax,
   emptyTokenList,
   evolveTokenList,
   isCounted,
-  REFRESH_TOKENS_MAX,
+  refreshTokensMax,
   hashOf,
 } from '../../src/domain/apps/tokens.js';
+import { scopes } from '../../src/domain/access/permissions.js';
+import { words } from '../../src/http/apps/texts.js';
 import { at } from '../support/email-facts.js';
 import { specs } from '../support/given.js';
 
@@ -64,10 +66,12 @@ const counted = (
   number: number,
   accessS = 3_600,
   refreshS: number | null = 30 * 86_400,
+  clientId = 'app one',
 ) => ({
   type: 'OAuthTokensCounted' as const,
   data: {
     at: at(second),
+    clientId,
     grantId,
     number,
     accessExpiresAt: at(second + accessS),
@@ -78,13 +82,29 @@ const counted = (
 void t.test('the newest 50 access tokens and the newest 10 refresh tokens count', async (t) => {
   const events = Array.from({ length: 60 }, (_, index) => counted(index, `grant ${index}`, 1));
   const list = events.reduce(evolveTokenList, emptyTokenList);
-  t.equal(list.access.length, ACCESS_TOKENS_MAX);
-  t.equal(list.refresh.length, REFRESH_TOKENS_MAX);
+  t.equal(list.access.length, accessTokensMax.ofApp);
+  t.equal(list.refresh.length, refreshTokensMax.ofApp);
   t.notOk(isCounted(list.access, 'grant 9', 1));
   t.ok(isCounted(list.access, 'grant 10', 1));
   t.notOk(isCounted(list.refresh, 'grant 49', 1));
   t.ok(isCounted(list.refresh, 'grant 50', 1));
   t.notOk(isCounted(list.access, 'grant 10', 2), 'a token is one of its grant, by its number');
+});
+
+void t.test('an app with many tokens ends none of another app of the same person', async (t) => {
+  const other = counted(0, 'grant of another', 1, 3_600, 86_400, 'app two');
+  const many = Array.from({ length: 100 }, (_, index) => counted(1 + index, `grant ${index}`, 1));
+  const list = [other, ...many].reduce(evolveTokenList, emptyTokenList);
+  t.ok(isCounted(list.access, 'grant of another', 1));
+  t.ok(isCounted(list.refresh, 'grant of another', 1));
+  t.equal(list.access.length, accessTokensMax.ofApp + 1);
+  const apps = Array.from({ length: 20 }, (_, app) =>
+    many.map(({ data }) => counted(200, `${app} ${data.grantId}`, 1, 3_600, 86_400, `app ${app}`)),
+  );
+  const crowded = apps.flat().reduce(evolveTokenList, list);
+  t.equal(crowded.access.length, accessTokensMax.ofAll, 'apps share a bound, too');
+  t.equal(crowded.refresh.length, refreshTokensMax.ofAll);
+  t.ok(isCounted(crowded.access, 'grant of another', 1), 'the app that has most gives way');
 });
 
 void t.test(
@@ -320,4 +340,12 @@ void t.test('one access token can be revoked alone, and those that expired are f
     state?.access.map(({ number }) => number),
     [2, 3],
   );
+});
+
+void t.test('what a person reads of a scope promises nothing that another scope gives', async (t) => {
+  const contents = /content|inhalt|contenu|contenid|conteúdo|محتو/i;
+  for (const [language, { scopes: said }] of Object.entries(words)) {
+    t.equal(new Set(Object.values(said)).size, scopes.length, `${language}: a sentence for each`);
+    t.notMatch(said['emails:read'], contents, `${language}: contents need emails:content`);
+  }
 });

@@ -160,7 +160,7 @@ export const issueTokens = async (
   const { number, accessExpiresAt, refreshExpiresAt } = issued.data;
   const counted: OAuthTokensEvent = {
     type: 'OAuthTokensCounted',
-    data: { at, grantId: id, number, accessExpiresAt, refreshExpiresAt },
+    data: { at, clientId: grant.clientId, grantId: id, number, accessExpiresAt, refreshExpiresAt },
   };
   const cause: Cause = {
     teamId,

@@ -122,11 +122,15 @@ export const oauthDeviceEvents = {
   OAuthDeviceAnswered: { data: Type.Object({ at: text }) },
 } as const satisfies EventDefinitions;
 
-/** The tokens in use of one person, or of one app that acts for itself: one stream for each. */
+/**
+ * The tokens in use of one person, or of one app that acts for itself: one stream for each. `clientId`: the app of a
+ * grant of a person.
+ */
 export const oauthTokensEvents = {
   OAuthTokensCounted: {
     data: Type.Object({
       at: text,
+      clientId: Type.Optional(text),
       grantId: text,
       number: Type.Integer(),
       accessExpiresAt: text,

@@ -16,7 +16,7 @@ import type { OAuthTokensEvent } from './events.js';
 
 type Counted = Extract<OAuthTokensEvent, { type: 'OAuthTokensCounted' }>['data'];
 
-type Entry = Readonly<{ grantId: string; number: number; expiresAt: string }>;
+type Entry = Readonly<{ clientId: string | undefined; grantId: string; number: number; expiresAt: string }>;
 
 export type TokenKind = keyof typeof tokenPrefixes;
 
@@ -41,11 +41,13 @@ export const ACCESS_TOKEN_MS = 60 * 60_000;
 
 export const REFRESH_TOKEN_MS = 30 * DAY_MS;
 
-/** Active access tokens of one person. A further one ends the oldest. */
-export const ACCESS_TOKENS_MAX = 50;
+type Bounds = Readonly<{ ofApp: number; ofAll: number }>;
 
-/** Active refresh tokens of one person. A further one ends the oldest. */
-export const REFRESH_TOKENS_MAX = 10;
+/** Active access tokens of one person: by one app, by all apps. */
+export const accessTokensMax: Bounds = { ofApp: 50, ofAll: 500 };
+
+/** Active refresh tokens of one person: by one app, by all apps. */
+export const refreshTokensMax: Bounds = { ofApp: 10, ofAll: 100 };
 
 /** In: 16 random bytes. */
 export const clientIdOf = (random: Buffer): OAuthClientId =>
@@ -104,7 +106,7 @@ export const isSameHash = (one: string, other: string): boolean =>
 export const emptyTokenList: TokenList = { access: [], refresh: [] };
 
 export const evolveTokenList = (list: TokenList, { data }: OAuthTokensEvent): TokenList => ({
-  access: newest(list.access, data, data.accessExpiresAt, ACCESS_TOKENS_MAX),
+  access: newest(list.access, data, data.accessExpiresAt, accessTokensMax),
   // A grant has one refresh token: the newest.
   refresh:
     data.refreshExpiresAt === null
@@ -113,16 +115,26 @@ export const evolveTokenList = (list: TokenList, { data }: OAuthTokensEvent): To
           list.refresh.filter(({ grantId }) => grantId !== data.grantId),
           data,
           data.refreshExpiresAt,
-          REFRESH_TOKENS_MAX,
+          refreshTokensMax,
         ),
 });
 
+/** A token beyond the bounds ends the oldest of its app, or the oldest of the app that has most. */
 const newest = (
   entries: readonly Entry[],
-  { at, grantId, number }: Counted,
+  { at, clientId, grantId, number }: Counted,
   expiresAt: string,
-  max: number,
-): readonly Entry[] => [...entries.filter((entry) => entry.expiresAt > at), { grantId, number, expiresAt }].slice(-max);
+  { ofApp, ofAll }: Bounds,
+): readonly Entry[] => {
+  const open = [...entries.filter((entry) => entry.expiresAt > at), { clientId, grantId, number, expiresAt }];
+  const counts = new Map<string | undefined, number>();
+  for (const entry of open) counts.set(entry.clientId, (counts.get(entry.clientId) ?? 0) + 1);
+  const isTooMany = (counts.get(clientId) ?? 0) > ofApp;
+  if (!isTooMany && open.length <= ofAll) return open;
+  const [most] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one));
+  const ended = open.findIndex((entry) => entry.clientId === (isTooMany ? clientId : most));
+  return open.toSpliced(ended, 1);
+};
 
 /** Whether a token is still among those in use. */
 export const isCounted = (entries: readonly Entry[], grantId: string, number: number): boolean =>
