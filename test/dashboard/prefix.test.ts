@@ -48,7 +48,7 @@ void t.test('behind /mail/ on a proxy', { skip: withoutChromium }, async (t) => 
     await page.getByRole('link', { name: 'sealpost' }).click();
     await page.waitForURL(`${base}/mail/app/`);
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-    t.equal(await page.getByRole('link', { name: 'API reference' }).getAttribute('href'), '/mail/docs');
+    t.equal(await page.getByRole('link', { name: 'Documentation' }).getAttribute('href'), '/mail/docs/guide/');
   });
   t.same(outside, [], 'no request leaves the path');
 });

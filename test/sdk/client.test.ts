@@ -159,6 +159,14 @@ void t.test('calls', async (t) => {
     t.equal(seen.length, 1);
   });
 
+  await t.test('that are refused name a fault once', async (t) => {
+    const message = 'to[0].email is not a valid email address: the address has no @';
+    const { client } = clientOf([
+      refused(400, 'ERR_EMAIL_001', { message, errors: [{ field: 'to[0].email', message: 'the address has no @' }] }),
+    ]);
+    await t.rejects(client.send({ templateId: 'a', to: [{ email: 'nope' }] }), { message });
+  });
+
   await t.test('wait as long as the service asks, and not for minutes', async (t) => {
     const { client, seen } = clientOf([refused(429, 'RATE_LIMITED', { retryAfter: 90 })]);
     await t.rejects(client.emails.get('e1'), { code: 'RATE_LIMITED', retryAfterS: 90 });

@@ -241,8 +241,8 @@ const Navigation = ({ teams, team, who, me, onGo }: NavigationProps) => (
             Mailbox
           </NavLink>
         ) : null}
-        <NavLink href={ownPath('/docs')} icon={<BookIcon />}>
-          API reference
+        <NavLink href={ownPath('/docs/guide/')} icon={<BookIcon />}>
+          Documentation
         </NavLink>
       </ul>
     </nav>

@@ -51,7 +51,8 @@ const pagesOf = ({ team, me }: Person): readonly Entry[] => [
   { id: 'account', title: 'Your account', words: 'password second factor sessions', href: '/account' },
   ...(me.operator ? [{ id: 'system', title: 'System', words: 'operator health workers', href: '/system' }] : []),
   ...(values.hasMailbox ? [{ id: 'mailbox', title: 'Mailbox', href: outside('/mailbox') }] : []),
-  { id: 'docs', title: 'API reference', words: 'documentation openapi', href: outside('/docs') },
+  { id: 'guide', title: 'Documentation', words: 'guide help search', href: outside('/docs/guide/') },
+  { id: 'docs', title: 'API reference', words: 'openapi swagger', href: outside('/docs') },
 ];
 
 const actsOf = ({ teams, team }: Person, onKeys: () => void): readonly Entry[] => [

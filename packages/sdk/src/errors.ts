@@ -51,11 +51,10 @@ export const refusalOf = (status: number, headers: Headers, text: string): Sealp
   const first = body?.errors?.[0];
   return new SealpostError({
     code: body?.code ?? 'UNEXPECTED_ANSWER',
-    // A validation error says in its message only that there is one.
     message:
       body === undefined
         ? `The service answered ${status} with something other than JSON.`
-        : first === undefined
+        : first === undefined || body.message.includes(first.message)
           ? body.message
           : `${body.message} ${first.field} ${first.message}`.replace(/\s+/g, ' '),
     status,

@@ -151,10 +151,14 @@ const standingOf = ({ status, archived, failureReason, scheduledAt, nextAttemptA
   }
 };
 
+/** A reply of a host mostly begins with its code. */
+const withCode = (reply: string, code: number | null | undefined): string =>
+  typeof code !== 'number' || reply.startsWith(String(code)) ? reply : `${code} ${reply}`;
+
 const recipientLine = ({ role, email, status, rule, replyCode, reply }: EmailRecord['recipients'][number]): string => {
   const why = ruleInWords(rule);
-  const said = reply === null ? '' : ` Its host said: ${replyCode ?? ''} ${shortened(safe(reply), 300)}`;
-  return `  ${role.padEnd(3)} ${safe(email ?? 'erased')}: ${status}${why === undefined ? '' : `. ${why}`}${said}`;
+  const said = reply === null ? '' : `. Its host said: ${shortened(safe(withCode(reply, replyCode)), 300)}`;
+  return `  ${role.padEnd(3)} ${safe(email ?? 'erased')}: ${status}${why === undefined ? '' : `. ${why.replace(/\.$/, '')}`}${said}`;
 };
 
 const entryLines = (entry: Entry): readonly string[] => {
@@ -163,7 +167,7 @@ const entryLines = (entry: Entry): readonly string[] => {
   const answers = entry.recipients.flatMap(({ email, result, replyCode, reply }) =>
     result === undefined
       ? []
-      : [`${email ?? 'erased'}: ${[result, replyCode ?? '', reply ?? ''].filter((part) => part !== '').join(' ')}`],
+      : [`${email ?? 'erased'}: ${`${result} ${withCode(reply ?? '', replyCode)}`.trimEnd()}`],
   );
   return [
     `  ${entry.at}  ${title}${more === '' ? '' : `. ${more}`}`,
