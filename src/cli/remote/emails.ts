@@ -165,9 +165,7 @@ const entryLines = (entry: Entry): readonly string[] => {
   const { title, text, at } = entryInWords(entry);
   const more = [text, at].filter((part) => part !== undefined).join(' ');
   const answers = entry.recipients.flatMap(({ email, result, replyCode, reply }) =>
-    result === undefined
-      ? []
-      : [`${email ?? 'erased'}: ${`${result} ${withCode(reply ?? '', replyCode)}`.trimEnd()}`],
+    result === undefined ? [] : [`${email ?? 'erased'}: ${`${result} ${withCode(reply ?? '', replyCode)}`.trimEnd()}`],
   );
   return [
     `  ${entry.at}  ${title}${more === '' ? '' : `. ${more}`}`,
