@@ -1,4 +1,4 @@
-// `npm run docs`: the documentation as a site, from docs/ and site/ to build/guide, checked, with compressed forms and a list of all files.
+// `npm run docs`: the documentation as a site, from docs/ and site/ to build/guide, checked, its texts compressed, with a list of all files.
 // Arguments: `--base PATH`, the path below which the site is served (default /docs/guide, where the service has it).
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -7,16 +7,18 @@ import {
   existsSync,
   globSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { brotliCompress, constants } from 'node:zlib';
 import { checkGuide, checkSearch } from './check-guide.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -32,15 +34,21 @@ const types = {
   '.md': 'text/markdown; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
   '.svg': 'image/svg+xml',
-  '.png': 'image/png',
+  '.webp': 'image/webp',
   '.wasm': 'application/wasm',
 };
 
-/** Parts of the search index: they are compressed already. */
+/** Parts of the search index. */
 const OTHER = 'application/octet-stream';
+
+/** Types whose bytes are compressed already. */
+const DENSE = [OTHER, 'image/webp'];
 
 /** Files below this size come as they are. */
 const COMPRESSED_FROM_BYTES = 1_024;
+
+/** The site is in the package of a release, whose size is bounded. */
+const TOTAL_MAX_BYTES = 4_000_000;
 
 /** Runs a program without the settings of a service. Prints its output only if it fails, and then ends. */
 const run = (command, args, cwd, more = {}) => {
@@ -81,32 +89,41 @@ const scriptsIn = (pages, base) => {
   return [...hashes];
 };
 
-const compress = async (file, bytes) => {
-  const [br, gz] = await Promise.all([
-    promisify(brotliCompress)(bytes, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
-    }),
-    promisify(gzip)(bytes, { level: 9 }),
-  ]);
-  writeFileSync(`${file}.br`, br);
-  writeFileSync(`${file}.gz`, gz);
+/** Pictures as WebP, without a loss: half of the bytes. */
+const shrinkPictures = async (folder) => {
+  const { default: sharp } = await import(createRequire(join(site, 'package.json')).resolve('sharp'));
+  for (const name of globSync('**/*.png', { cwd: folder })) {
+    const file = join(folder, name);
+    await sharp(file).webp({ lossless: true, effort: 2 }).toFile(file.replace(/png$/, 'webp'));
+    rmSync(file);
+  }
 };
 
+/** The compressed form replaces the file: the service undoes it for clients that do not read it. */
+const compress = async (file, bytes) => {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  writeFileSync(`${file}.br`, await promisify(brotliCompress)(bytes, { params }));
+  rmSync(file);
+};
+
+/** Writes the list of the files, compresses them, and returns the bytes of all. */
 const list = async (base) => {
-  const names = globSync('**/*', { cwd: made }).sort();
+  const names = readdirSync(made, { recursive: true }).sort();
+  const pages = names.filter((name) => name.endsWith('.html')).map((name) => readFileSync(join(made, name), 'utf8'));
   const files = {};
   for (const name of names) {
     const file = join(made, name);
     if (!statSync(file).isFile()) continue;
     const bytes = readFileSync(file);
     const type = types[extname(name)] ?? OTHER;
-    const isCompressed = bytes.length >= COMPRESSED_FROM_BYTES && type !== OTHER && type !== 'image/png';
+    const isCompressed = bytes.length >= COMPRESSED_FROM_BYTES && !DENSE.includes(type);
     if (isCompressed) await compress(file, bytes);
     const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
-    files[name.replaceAll('\\', '/')] = { type, etag, encodings: isCompressed ? ['br', 'gzip'] : [] };
+    files[name.replaceAll('\\', '/')] = { type, etag, isCompressed };
   }
-  const pages = names.filter((name) => name.endsWith('.html')).map((name) => readFileSync(join(made, name), 'utf8'));
   writeFileSync(join(made, 'files.json'), JSON.stringify({ base, scripts: scriptsIn(pages, base), files }));
+  const written = readdirSync(made, { recursive: true }).map((name) => statSync(join(made, name)));
+  return written.reduce((sum, entry) => sum + (entry.isFile() ? entry.size : 0), 0);
 };
 
 const { values } = parseArgs({ options: { base: { type: 'string', default: '/docs/guide' } } });
@@ -123,14 +140,21 @@ run(process.execPath, [join(site, 'node_modules/astro/bin/astro.mjs'), 'build'],
   GUIDE_BASE: base === '' ? '/' : base,
 });
 cpSync(join(root, 'docs/img'), join(made, 'img'), { recursive: true });
-// The site has a search of its own, without the forms that Pagefind brings.
-for (const name of globSync('pagefind/pagefind-{*ui,highlight}*', { cwd: made })) rmSync(join(made, name));
+await shrinkPictures(join(made, 'img'));
+// The site has a search of its own, without the forms that Pagefind brings, and one language.
+for (const name of globSync('pagefind/{pagefind-{*ui,highlight},wasm.unknown}*', { cwd: made }))
+  rmSync(join(made, name));
 const faults = [...checkGuide(made, base), ...(await checkSearch(made, base))];
 if (faults.length > 0) {
   process.stderr.write(`${faults.join('\n')}\nbuild-guide: ${faults.length} faults\n`);
   process.exit(1);
 }
-await list(base);
+const bytes = await list(base);
+const size = `${(bytes / 1_000_000).toFixed(1)} MB`;
+if (bytes > TOTAL_MAX_BYTES) {
+  process.stderr.write(`build-guide: the site has ${size}, more than ${TOTAL_MAX_BYTES / 1_000_000} MB\n`);
+  process.exit(1);
+}
 rmSync(output, { recursive: true, force: true });
 renameSync(made, output);
-process.stdout.write('build/guide is made\n');
+process.stdout.write(`build/guide is made: ${size}\n`);

@@ -49,6 +49,11 @@ const dashboardFiles = () => {
   );
 };
 
+const guideFiles = () => {
+  const { files } = JSON.parse(read('build/guide/files.json'));
+  return Object.entries(files).map(([name, { isCompressed }]) => `build/guide/${name}${isCompressed ? '.br' : ''}`);
+};
+
 const manifestOf = (manifest) => {
   const workers = 'build/src/adapters/render/workers';
   const { files, packages } = closureOf([`${BUNDLE}/main.js`, `${workers}/bundle-cache.js`, ...startedFiles()]);
@@ -61,6 +66,8 @@ const manifestOf = (manifest) => {
       'build/src/libraries',
       'build/dashboard/files.json',
       ...dashboardFiles(),
+      'build/guide/files.json',
+      ...guideFiles(),
       ...['bin/sealpost.js', 'fonts', 'samples', 'schemas', 'CHANGELOG.md', '.env.example'],
       ...['build/THIRD-PARTY-LICENSES.txt', 'build/sbom.json'],
     ].sort(),
@@ -75,6 +82,7 @@ const before = () => {
   for (const file of [
     `${BUNDLE}/main.js`,
     'build/dashboard/files.json',
+    'build/guide/files.json',
     'build/THIRD-PARTY-LICENSES.txt',
     'build/sbom.json',
   ])

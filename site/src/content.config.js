@@ -2,7 +2,7 @@
 import { docsSchema } from '@astrojs/starlight/schema';
 import { defineCollection } from 'astro:content';
 import { front, listOfFiles, pageNames, pageOf } from './docs.js';
-import { pagesOfReference } from './reference.js';
+import { pagesOfReference, withPlainJson } from './reference.js';
 
 const pages = () => [
   { id: 'index', ...front(), edit: { tableOfContents: false, prev: false, next: false, pagefind: false } },
@@ -12,7 +12,7 @@ const pages = () => [
     title,
     description,
     // A guide that explains something stands before the reference that lists it.
-    body: `<div data-pagefind-weight="0.3">\n\n${body}\n\n</div>`,
+    body: `<div data-pagefind-weight="0.3">\n\n${withPlainJson(body)}\n\n</div>`,
     markdown: `# ${title}\n\n${body}`,
     edit: { tableOfContents: { minHeadingLevel: 2, maxHeadingLevel: 2 } },
   })),

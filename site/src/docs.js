@@ -83,7 +83,8 @@ const linkOf = (name, link, toMarkdown) => {
   if (target === 'README.md') return `${base}/`;
   if (!target.startsWith('docs/')) return addressOfFile(target);
   const inDocs = target.slice('docs/'.length);
-  if (!inDocs.endsWith('.md')) return `${base}/${inDocs}`;
+  // The build makes WebP of the pictures.
+  if (!inDocs.endsWith('.md')) return `${base}/${inDocs.replace(/\.png$/, '.webp')}`;
   return toMarkdown ? `${base}/${inDocs}${anchor}` : `${base}/${inDocs.replace(/\.md$/, '')}/${anchor}`;
 };
 

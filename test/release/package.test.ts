@@ -7,19 +7,20 @@ import {
   chmodSync,
   chownSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { freePort } from '../support/free-port.js';
+import { withoutGuide } from '../support/guide.js';
 import { otherNode } from '../support/other-nodes.js';
 import { eventually } from '../support/wait.js';
 
@@ -79,9 +80,7 @@ const packed = async (t: Test): Promise<string> => {
   ])
     cpSync(join(root, name), join(copy, name), { recursive: true });
   mkdirSync(join(copy, 'build'));
-  for (const name of ['src', 'dashboard', 'guide', '.tsbuildinfo'].filter((name) =>
-    existsSync(join(root, 'build', name)),
-  ))
+  for (const name of ['src', 'dashboard', 'guide', '.tsbuildinfo'])
     cpSync(join(root, 'build', name), join(copy, 'build', name), { recursive: true, preserveTimestamps: true });
   await run('node', ['bin/licences.js', '--write'], root);
   cpSync(join(root, 'build/THIRD-PARTY-LICENSES.txt'), join(copy, 'build/THIRD-PARTY-LICENSES.txt'));
@@ -177,6 +176,7 @@ const tryFilesBeside = async (t: Test, service: Running, key: string): Promise<v
     ['/docs/static/swagger-ui-bundle.js', /javascript/],
     ['/docs/static/swagger-ui.css', /css/],
     ['/app', /html/],
+    ['/docs/guide/first-mail/', /html/],
     ['/openapi.json', /json/],
   ] as const) {
     const page = await fetch(service.base + path);
@@ -186,9 +186,36 @@ const tryFilesBeside = async (t: Test, service: Running, key: string): Promise<v
   }
 };
 
-const prepared = packed(t);
+type Search = Readonly<{
+  options: (options: Readonly<Record<string, string>>) => Promise<void>;
+  search: (words: string) => Promise<Readonly<{ results: readonly Readonly<{ data: () => Promise<unknown> }>[] }>>;
+}>;
 
-await t.test('the package holds what runs, and its manifest what it needs', async (t) => {
+/** Asks for every file of the guide, and searches in it by the program that its pages load. */
+const tryGuide = async (t: Test, service: Running, folder: string): Promise<void> => {
+  const guide = `${service.base}/docs/guide`;
+  const { files } = JSON.parse(readFileSync(join(folder, 'build/guide/files.json'), 'utf8')) as Readonly<{
+    files: Readonly<Record<string, Readonly<{ type: string }>>>;
+  }>;
+  for (const [name, { type }] of Object.entries(files)) {
+    const file = await fetch(`${guide}/${name}`);
+    if (file.status !== (name === '404.html' ? 404 : 200) || file.headers.get('content-type') !== type)
+      t.fail(`${name}: ${file.status}, ${file.headers.get('content-type')}`);
+    await file.arrayBuffer();
+  }
+  const program = join(temporaryDirectory(t), 'pagefind.mjs');
+  writeFileSync(program, await (await fetch(`${guide}/pagefind/pagefind.js`)).text());
+  const search = (await import(pathToFileURL(program).href)) as Search;
+  await search.options({ basePath: `${guide}/pagefind/`, baseUrl: '/docs/guide/' });
+  const { results } = await search.search('rotate DKIM');
+  const found = await Promise.all(results.slice(0, 5).map((result) => result.data()));
+  t.match(JSON.stringify(found), '"/docs/guide/domains/#rotate-dkim-keys"', 'the search finds the section');
+};
+
+const skip = withoutGuide;
+const prepared = skip === false ? packed(t) : Promise.resolve('');
+
+await t.test('the package holds what runs, and its manifest what it needs', { skip }, async (t) => {
   const file = await prepared;
   const { size } = statSync(file);
   t.ok(size < PACKAGE_MAX, `it has ${(size / MB).toFixed(1)} MB`);
@@ -203,7 +230,10 @@ await t.test('the package holds what runs, and its manifest what it needs', asyn
   ])
     t.ok(names.includes(`package/${name}`), name);
   t.same(
-    names.filter((name) => /\.(?:ts|tsx|map|db|key)$|\/(?:test|bench|node_modules)\//.test(name)),
+    names
+      // Files that pages of the guide link to are texts of it.
+      .filter((name) => !/^package\/build\/guide\/files\/.*\.txt(?:\.br)?$/.test(name))
+      .filter((name) => /\.(?:ts|tsx|map|db|key)$|\/(?:test|bench|node_modules)\//.test(name)),
     [],
     'neither sources nor tests',
   );
@@ -214,7 +244,7 @@ await t.test('the package holds what runs, and its manifest what it needs', asyn
   t.notOk('scripts' in manifest || 'private' in manifest || 'devDependencies' in manifest);
 });
 
-await t.test('it runs in an empty folder, by each Node', async (t) => {
+await t.test('it runs in an empty folder, by each Node', { skip }, async (t) => {
   const folder = temporaryDirectory(t);
   cpSync(await prepared, join(folder, `sealpost-${VERSION}.tgz`));
   const install = [
@@ -245,6 +275,7 @@ await t.test('it runs in an empty folder, by each Node', async (t) => {
       const first = await serve();
       const { key, id } = await firstMail(t, first);
       await tryFilesBeside(t, first, key);
+      if (major === 24) await tryGuide(t, first, join(folder, 'node_modules/sealpost'));
       await first.stop();
       await npx('verify');
       if (major !== 24) return;
@@ -269,7 +300,7 @@ if touch /written "$APP/written" 2>/dev/null; then exit 9; fi
 exec setpriv --reuid=1000 --regid=1000 --clear-groups --no-new-privs --bounding-set=-all "$APP/bin/sealpost.js" serve
 `;
 
-await t.test('the files of the image are small, and run on a read-only root', async (t) => {
+await t.test('the files of the image are small, and run on a read-only root', { skip }, async (t) => {
   const place = temporaryDirectory(t);
   chmodSync(place, 0o755);
   const app = join(place, 'app');

@@ -30,7 +30,6 @@ const types: Readonly<Record<string, string>> = {
 /** A built guide: its pages and their list. */
 const builtIn = (t: Test): string =>
   t.testdir({
-    'index.html': PAGE,
     'index.html.br': brotliCompressSync(PAGE),
     webhooks: { 'index.html': PAGE },
     'webhooks.md': pages['webhooks.md'],
@@ -48,7 +47,7 @@ const builtIn = (t: Test): string =>
           {
             type: types[name.slice(name.lastIndexOf('.') + 1)],
             etag: `tag-${name}`,
-            encodings: name === 'index.html' ? ['br'] : [],
+            isCompressed: name === 'index.html',
           },
         ]),
       ),
@@ -104,14 +103,16 @@ void t.test('addresses without a slash lead to those with one', async (t) => {
   t.match(await get('/webhooks'), { statusCode: 308, headers: { location: '/docs/guide/webhooks/' } });
 });
 
-void t.test('a file comes compressed to who takes it, under a tag of its own', async (t) => {
+void t.test('a file comes compressed to who takes it, and plain to others under a tag of its own', async (t) => {
   const get = await serve(t, builtIn(t));
   const small = await get('/', { 'accept-encoding': 'gzip, br' });
   t.match(small.headers, { 'content-encoding': 'br', etag: '"tag-index.html-br"' });
   t.equal(brotliDecompressSync(small.rawPayload).toString(), PAGE);
-  const plain = await get('/', { 'accept-encoding': 'br;q=0' });
-  t.equal(plain.headers['content-encoding'], undefined);
-  t.match(plain, { body: PAGE, headers: { etag: '"tag-index.html"' } });
+  for (const accepted of ['br;q=0', 'gzip, deflate', '']) {
+    const plain = await get('/', { 'accept-encoding': accepted });
+    t.equal(plain.headers['content-encoding'], undefined, accepted);
+    t.match(plain, { body: PAGE, headers: { etag: '"tag-index.html"' } }, accepted);
+  }
 });
 
 void t.test('files whose names have the hash of their content never change', async (t) => {
@@ -147,7 +148,7 @@ void t.test('a guide that is built anew is served without a restart', async (t) 
   t.match(await get('/webhooks/'), { statusCode: 404, body: /npm run docs/ });
   const list = (etag: string): void => {
     writeFileSync(join(folder, 'index.html'), etag);
-    const files = { 'index.html': { type: 'text/html', etag, encodings: [] } };
+    const files = { 'index.html': { type: 'text/html', etag, isCompressed: false } };
     writeFileSync(join(folder, 'files.json'), JSON.stringify({ base: '/docs/guide', scripts: [], files }));
   };
   list('first');

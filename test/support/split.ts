@@ -100,6 +100,7 @@ export const onlyInAll: readonly Left[] = [
       'e2e/webhook-receivers',
       'release/package',
       'sdk/runtimes',
+      'site/guide',
     ],
   },
   { why: 'the largest documents that are taken', files: ['e2e/largest-documents'] },

@@ -1,14 +1,16 @@
 /** The documentation at /docs/guide: the files that `npm run docs` builds (bin/build-guide.js), read when they are asked for. */
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
 import type { App } from '../server/context.js';
 import { pageTemplate } from '../server/forms.js';
 import { contentPolicy } from '../server/headers.js';
-import { encodingFor, type Encoding, endings, openBuilt } from './built.js';
+import { encodingFor, endings, openBuilt } from './built.js';
 
-/** `encodings`: the compressed forms that lie beside the file. */
-type GuideFile = Readonly<{ type: string; etag: string; encodings: readonly Encoding[] }>;
+/** `isCompressed`: the file is there in its Brotli form only. */
+type GuideFile = Readonly<{ type: string; etag: string; isCompressed: boolean }>;
 
 /** The list of a build. `base`: the path that its links begin with; `scripts`: the hashes of scripts inside its pages. */
 type Guide = Readonly<{ base: string; scripts: readonly string[]; files: Readonly<Record<string, GuideFile>> }>;
@@ -54,7 +56,8 @@ export const guideRoutes = (app: App, folder = builtFolder): void => {
     if (file === undefined) throw new DomainError('NOT_FOUND', 'The guide has no such page.');
     if (name === '404.html') reply.code(404);
     const isMoved = own !== guide.base && IS_TEXT.test(file.type);
-    const encoding = isMoved ? undefined : encodingFor(request.headers['accept-encoding'], file.encodings);
+    const encoding =
+      isMoved || !file.isCompressed ? undefined : encodingFor(request.headers['accept-encoding'], ['br']);
     const etag = `"${file.etag}${encoding === undefined ? '' : `-${encoding}`}"`;
     reply
       .header('content-security-policy', policyOf(guide))
@@ -63,7 +66,8 @@ export const guideRoutes = (app: App, folder = builtFolder): void => {
       .header('vary', 'accept-encoding')
       .header('etag', etag);
     if (name !== '404.html' && isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    const bytes = await readFile(new URL(`${name}${encoding === undefined ? '' : endings[encoding]}`, folder));
+    const stored = await readFile(new URL(`${name}${file.isCompressed ? endings.br : ''}`, folder));
+    const bytes = file.isCompressed && encoding === undefined ? await promisify(brotliDecompress)(stored) : stored;
     if (encoding !== undefined) reply.header('content-encoding', encoding);
     return reply
       .header('content-type', file.type)
