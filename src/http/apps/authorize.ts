@@ -405,6 +405,7 @@ const fillSignIn = personPage<SignInPage>(
 ${hiddenFields}\
 <label><%= it.said.email %><input type="email" name="email" value="<%= it.email %>" autocomplete="username" dir="ltr" required></label>
 <label><%= it.said.password %><input type="password" name="password" autocomplete="current-password" required></label>
+<p><small><%= it.said.noPassword %></small></p>
 <% if (it.needsCode) { %><label><%= it.said.code %><input name="code" inputmode="numeric" autocomplete="one-time-code"></label>
 <% } %>\
 <div class="buttons"><button type="submit" class="main"><%= it.said.signIn %></button></div>

@@ -284,6 +284,7 @@ ${hiddenFields}\
 <label><%= it.said.deviceCode %><input name="user_code" value="<%= it.userCode %>" autocomplete="off" autocapitalize="characters" spellcheck="false" dir="ltr" required></label>
 <% if (!it.isSignedIn) { %><label><%= it.said.email %><input type="email" name="email" value="<%= it.email %>" autocomplete="username" dir="ltr" required></label>
 <label><%= it.said.password %><input type="password" name="password" autocomplete="current-password" required></label>
+<p><small><%= it.said.noPassword %></small></p>
 <% if (it.needsCode) { %><label><%= it.said.code %><input name="code" inputmode="numeric" autocomplete="one-time-code"></label>
 <% } } %>\
 <div class="buttons"><button type="submit" class="main"><%= it.isSignedIn ? it.said.goOn : it.said.signIn %></button></div>

@@ -12,6 +12,7 @@ type Words = Readonly<{
   nothingGranted: string;
   email: string;
   password: string;
+  noPassword: string;
   code: string;
   isOver: string;
   /** By what was wrong with a sign-in. */
@@ -66,6 +67,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     nothingGranted: 'Nothing is granted. Close this page, or sign in to go back to {host}.',
     email: 'Email address',
     password: 'Password',
+    noPassword: 'Without a password yet? Set one in the dashboard, under Your account.',
     code: 'Code of your second factor',
     isOver: 'Your sign-in is over. Sign in again.',
     faults: {},
@@ -133,6 +135,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
       'Es wird nichts erlaubt. Schließen Sie diese Seite, oder melden Sie sich an, um zu {host} zurückzukehren.',
     email: 'E-Mail-Adresse',
     password: 'Passwort',
+    noPassword: 'Noch kein Passwort? Legen Sie es im Dashboard unter Ihrem Konto fest.',
     code: 'Code des zweiten Faktors',
     isOver: 'Ihre Anmeldung ist abgelaufen. Melden Sie sich noch einmal an.',
     faults: {
@@ -209,6 +212,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     nothingGranted: 'Rien n’est accordé. Fermez cette page, ou connectez-vous pour retourner à {host}.',
     email: 'Adresse e-mail',
     password: 'Mot de passe',
+    noPassword: 'Pas encore de mot de passe ? Définissez-le dans le tableau de bord, sous votre compte.',
     code: 'Code de votre second facteur',
     isOver: 'Votre connexion a expiré. Connectez-vous de nouveau.',
     faults: {
@@ -285,6 +289,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     nothingGranted: 'No se concede nada. Cierre esta página, o inicie sesión para volver a {host}.',
     email: 'Correo electrónico',
     password: 'Contraseña',
+    noPassword: '¿Aún no tiene contraseña? Establézcala en el panel, en su cuenta.',
     code: 'Código de su segundo factor',
     isOver: 'Su sesión ha terminado. Inicie sesión de nuevo.',
     faults: {
@@ -361,6 +366,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     nothingGranted: 'Nada é permitido. Feche esta página, ou inicie sessão para voltar a {host}.',
     email: 'Endereço de e-mail',
     password: 'Palavra-passe',
+    noPassword: 'Ainda sem palavra-passe? Defina-a no painel, na sua conta.',
     code: 'Código do segundo fator',
     isOver: 'A sua sessão terminou. Inicie sessão de novo.',
     faults: {
@@ -437,6 +443,7 @@ export const words: Readonly<Record<PageLanguage, Words>> = {
     nothingGranted: 'لم يُسمح بشيء. أغلق هذه الصفحة، أو سجّل الدخول للعودة إلى {host}.',
     email: 'عنوان البريد الإلكتروني',
     password: 'كلمة المرور',
+    noPassword: 'لا كلمة مرور لديك بعد؟ عيّنها في لوحة التحكم ضمن حسابك.',
     code: 'رمز العامل الثاني',
     isOver: 'انتهت جلستك. سجّل الدخول من جديد.',
     faults: {
