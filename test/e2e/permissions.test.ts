@@ -111,7 +111,7 @@ const makeThings = async (commands: Commands, teamId: TeamId, userId: UserId): P
       })
     ).id,
     member: userId,
-    approval: (await commands.requestApproval(by, mail, async () => 0)).body.id,
+    approval: (await commands.requestApproval(by, mail, { open: async () => 0 })).body.id,
     erasure: '00000000-0000-4000-8000-00000000dead',
   };
 };

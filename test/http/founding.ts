@@ -178,7 +178,7 @@ const makeThings = async (caller: typeof by) => {
     email,
     scheduled: await send({ scheduledAt: at(86_400) }),
     batch: (await commands.sendBulk(caller, { templateId: 'welcome', recipients })).body.batchId as BatchId,
-    approval: (await commands.requestApproval(caller, { ...mail, attachments: [note] }, async () => 0)).body,
+    approval: (await commands.requestApproval(caller, { ...mail, attachments: [note] }, { open: async () => 0 })).body,
     suppression: (await commands.addSuppression(caller, { email: 'gone@example.com' })).id as SuppressionId,
     app: (await commands.createOAuthApp(caller, appRequest)).id,
     erasure: (await inLeaps(clock, commands.eraseAddress(caller, { email: 'erased@example.com' }))).id,

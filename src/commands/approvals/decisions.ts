@@ -14,19 +14,27 @@ import {
   type ApprovalCommand,
 } from '../../domain/approvals/decider.js';
 import { DomainError, type ErrorCode } from '../../domain/core/errors.js';
-import { approvalStream, assertDefined, parseApiKeyId, type ApprovalId, type TeamId } from '../../domain/core/ids.js';
+import {
+  approvalStream,
+  assertDefined,
+  parseApiKeyId,
+  type ApprovalId,
+  type EmailId,
+  type TeamId,
+} from '../../domain/core/ids.js';
 import { DAY_MS, isoTime } from '../../domain/core/time.js';
 import type { Cause } from '../../event-log/event-log.js';
 import { assertNoTestKey, causeOf, ownedBy, type Caller } from '../core/caller.js';
 import { eraseStream } from '../core/erase.js';
 import { handle } from '../core/handle.js';
-import { checkEmail, proposeEmail, type EmailOrder, type StoredBytes } from '../email/acceptance.js';
+import { proposeEmail, type EmailOrder, type ProposedEmail, type StoredBytes } from '../email/acceptance.js';
 import { proposedMail, type ReadFile } from '../email/content.js';
 import { orderEmail, sendOnce } from '../email/send.js';
 import type { MailSource } from '../email/source.js';
 import type { SendEmailRequest } from '../../api/email.js';
 import {
   APPROVED_SENDS,
+  assertMayBeStored,
   digestOf,
   emailIdOf,
   getApproval,
@@ -60,25 +68,29 @@ const openApproval = async (deps: ApprovalNeeds, caller: Pick<Caller, 'teamId'>,
   return { approval, proposal };
 };
 
-/** The order of the email as it would leave now. */
-const orderNow = async (
+type MadeNow = Readonly<{ emailId: EmailId; isMetered: boolean; made: ProposedEmail }>;
+
+/** The email as it would leave now. `isOnlyShown`: it needs no credits then. */
+const makeNow = async (
   deps: ApprovalNeeds,
   caller: Caller,
   id: ApprovalId,
-  { approval, proposal }: Opened,
-): Promise<EmailOrder<MailSource>> => {
+  { approval, proposal, isOnlyShown }: Opened & Readonly<{ isOnlyShown?: true }>,
+): Promise<MadeNow> => {
   const sender = senderOf(approval, caller.teamId, caller.actor, caller.correlationId);
   const order = await orderOfApproval(deps, sender, { requested: approval.requested, proposal });
-  const ordered = await orderEmail(deps, sender, emailIdOf(deps, sender, id), order, undefined);
+  const emailId = emailIdOf(deps, sender, id);
+  const ordered = await orderEmail(deps, sender, emailId, { ...order, ...(isOnlyShown && { isOnlyShown }) }, undefined);
   // A request has a template or content; only SMTP brings messages.
-  return ordered.order as EmailOrder<MailSource>;
+  const made = await proposeEmail(deps, ordered.order as EmailOrder<MailSource>);
+  return { emailId, isMetered: ordered.isMetered, made };
 };
 
 /** The proposed mail as it would leave, and its files. Rejects with APPROVAL_NOT_FOUND, CONTENT_GONE and as a send. */
 const readProposal = async (deps: ApprovalNeeds, caller: Caller, id: ApprovalId) => {
   const opened = await openApproval(deps, caller, id);
-  const order = await orderNow(deps, caller, id, opened);
-  const mail = await proposedMail(deps, caller, order.id, await proposeEmail(deps, order));
+  const { emailId, made } = await makeNow(deps, caller, id, { ...opened, isOnlyShown: true });
+  const mail = await proposedMail(deps, caller, emailId, made);
   return { ...mail, request: opened.proposal.request as SendEmailRequest };
 };
 
@@ -130,8 +142,10 @@ export const approve = async (
   const approval = await requireApproval(deps, caller, id);
   if (approval.status === 'requested' && approval.requested.digest === digest && approval.proposal !== undefined) {
     deps.backlog.assertRoom(caller.teamId);
-    if (statusAt(approval, isoTime(deps.clock.now())) === 'requested')
-      await checkEmail(deps, await orderNow(deps, caller, id, { approval, proposal: approval.proposal }));
+    if (statusAt(approval, isoTime(deps.clock.now())) === 'requested') {
+      const now = await makeNow(deps, caller, id, { approval, proposal: approval.proposal });
+      await assertMayBeStored(deps, caller, { ...now, storedBytes });
+    }
   }
   const cause = causeOf(deps, caller);
   await decideOn(deps, caller, id, { type: 'Approve', at: cause.at, by: caller.actor, digest }, cause);

@@ -24,7 +24,8 @@ import {
   type ApprovalId,
   type EmailId,
 } from '../../domain/core/ids.js';
-import { HOUR_MS, isoTime } from '../../domain/core/time.js';
+import type { Cost } from '../../domain/billing/credits.js';
+import { HOUR_MS, isoTime, latestNow } from '../../domain/core/time.js';
 import type { JsonObject } from '../../domain/core/json.js';
 import { lossMessage } from '../../domain/rendering/paths/losses.js';
 import { canonicalJson } from '../../shared/text.js';
@@ -34,7 +35,8 @@ import { loadState } from '../core/handle.js';
 import { fingerprintOf, isSameBody, keyReused, type Answer, type Idempotency } from '../core/idempotency.js';
 import { publishedDocument, withFetchedFiles } from '../documents/attachments.js';
 import type { PinnedDocument } from '../documents/request.js';
-import { proposeEmail, type EmailOrder, type ProposedEmail } from '../email/acceptance.js';
+import { sizeOf } from '../documents/storage.js';
+import { proposeEmail, type EmailOrder, type ProposedEmail, type StoredBytes } from '../email/acceptance.js';
 import { proposedMail } from '../email/content.js';
 import type { EmailNeeds } from '../email/needs.js';
 import { derivedId, orderEmail, type SendOrder } from '../email/send.js';
@@ -63,19 +65,21 @@ const WARNINGS_MAX = 100;
 const WARNING_CHARS_MAX = 300;
 const CHARACTERS_SHOWN = 10;
 
+/** Facts about the team: how many sends of it wait for a person, and the bytes that its attachments take. */
+export type TeamFacts = Readonly<{ open: () => Promise<number>; storedBytes?: StoredBytes }>;
+
 /**
- * Resolves when the approval is asked for, durably. `open`: how many sends of the team wait for a person. Rejects with
- * the codes of the send call and with APPROVAL_LIMIT_REACHED, having written nothing.
+ * Resolves when the approval is asked for, durably. Rejects with the codes of the send call and with
+ * APPROVAL_LIMIT_REACHED, having written nothing.
  */
 export const requestApproval = async (
   deps: ApprovalNeeds,
   caller: Caller,
   request: SendEmailRequest,
-  open: () => Promise<number>,
+  { open, storedBytes }: TeamFacts,
   idempotency?: Idempotency,
 ): Promise<Answer<ApprovalRecord>> => {
-  const id = idOf(deps, caller, idempotency);
-  const earlier = idempotency && (await madeBefore(deps, caller, id, idempotency));
+  const { id, earlier } = await idOf(deps, caller, idempotency);
   if (earlier !== undefined) return { body: earlier, replayed: true };
   const max = deps.limits.openApprovalsMax;
   if ((await open()) >= max)
@@ -84,7 +88,7 @@ export const requestApproval = async (
       `${max} sends of this team wait for a person already; more can be asked for when some of them are decided.`,
       { relatedInfo: { max } },
     );
-  const { requested, proposal } = await proposalOf(deps, caller, id, request);
+  const { requested, proposal } = await proposalOf(deps, caller, id, { given: request, storedBytes });
   const command = {
     type: 'RequestApproval' as const,
     requested: { ...requested, ...(idempotency && { fingerprint: fingerprintOf(deps.keys, idempotency) }) },
@@ -110,10 +114,23 @@ export const requestApproval = async (
   return { body: await getApproval(deps, caller, id), replayed: false };
 };
 
-const idOf = (deps: ApprovalNeeds, caller: Caller, idempotency: Idempotency | undefined): ApprovalId => {
-  if (idempotency === undefined) return assertDefined(parseApprovalId(deps.ids.uuid()), 'UUID');
-  const parts = [caller.teamId, isTest(caller) ? 'POST /api/approvals (test)' : 'POST /api/approvals', idempotency.key];
-  return approvalIdOfFingerprint(deps.keys.fingerprint('approval id', JSON.stringify(parts)));
+/** The id for a call, and the approval that an earlier call with its Idempotency-Key asked for. */
+const idOf = async (
+  deps: ApprovalNeeds,
+  caller: Caller,
+  idempotency: Idempotency | undefined,
+): Promise<Readonly<{ id: ApprovalId; earlier?: ApprovalRecord | undefined }>> => {
+  if (idempotency === undefined) return { id: assertDefined(parseApprovalId(deps.ids.uuid()), 'UUID') };
+  const endpoint = isTest(caller) ? 'POST /api/approvals (test)' : 'POST /api/approvals';
+  const parts: (string | number)[] = [caller.teamId, endpoint, idempotency.key];
+  // A key is known as long as the record that it led to; each removed record has taken one id.
+  for (let removed = 0; ; removed += 1) {
+    const text = JSON.stringify(removed === 0 ? parts : [...parts, removed]);
+    const id = approvalIdOfFingerprint(deps.keys.fingerprint('approval id', text));
+    const { state } = await loadState(deps.eventLog, approvalStream(id), approvalDecider);
+    if (state === undefined || state.deletedAt === null)
+      return { id, earlier: await madeBefore(deps, caller, id, idempotency) };
+  }
 };
 
 const madeBefore = async (
@@ -155,7 +172,7 @@ const proposalOf = async (
   deps: ApprovalNeeds,
   caller: Caller,
   id: ApprovalId,
-  given: SendEmailRequest,
+  { given, storedBytes }: Readonly<{ given: SendEmailRequest; storedBytes: StoredBytes | undefined }>,
 ): Promise<Readonly<{ requested: ApprovalRequested['data']; proposal: Proposal }>> => {
   deps.backlog.assertRoom(caller.teamId);
   const at = isoTime(deps.clock.now());
@@ -183,10 +200,10 @@ const proposalOf = async (
   const whole: SendEmailRequest = { ...request, from: ordered.order.from };
   // A request has a template or content; only SMTP brings messages.
   const made = await proposeEmail(deps, ordered.order as EmailOrder<MailSource>);
+  await assertMayBeStored(deps, caller, { isMetered: ordered.isMetered, made, storedBytes });
   const mail = await proposedMail(deps, caller, emailId, made);
   await nextTurn();
-  const { pdf, excel } = made.generated ?? { pdf: 0, excel: 0 };
-  const cost = ordered.isMetered ? { emails: 1, attachments: pdf + excel } : { emails: 0, attachments: 0 };
+  const cost = ordered.isMetered ? costOfProposed(made) : { emails: 0, attachments: 0 };
   const { recipients, roles, scheduledAt } = ordered.order;
   const latest = isoTime(deps.clock.now() + deps.limits.approvalHours * HOUR_MS);
   const requested: ApprovalRequested['data'] = {
@@ -219,6 +236,28 @@ const proposalOf = async (
     request: whole,
   };
   return { requested, proposal };
+};
+
+const costOfProposed = ({ generated: { pdf, excel } = { pdf: 0, excel: 0 } }: ProposedEmail): Cost => ({
+  emails: 1,
+  attachments: pdf + excel,
+});
+
+type Proposed = Readonly<{ isMetered: boolean; made: ProposedEmail; storedBytes: StoredBytes | undefined }>;
+
+/**
+ * Refuses an email that the team has no credits or no storage for. The send call finds that out while it reserves and
+ * stores, and here nothing is reserved or stored. Rejects with QUOTA_EXCEEDED and ATTACHMENT_STORAGE_EXCEEDED.
+ */
+export const assertMayBeStored = async (
+  { credits, attachmentClaims }: ApprovalNeeds,
+  { teamId }: Pick<Caller, 'teamId'>,
+  { isMetered, made, storedBytes }: Proposed,
+): Promise<void> => {
+  const refusal = isMetered ? (await credits.quote(teamId)).wouldRefuse(costOfProposed(made)) : undefined;
+  if (refusal !== undefined) throw refusal;
+  const stored = made.files.length > 0 ? await storedBytes?.() : undefined;
+  if (stored !== undefined) attachmentClaims.check(teamId, stored, sizeOf(made.files));
 };
 
 /** The id of the email that an approval leads to. */
@@ -278,7 +317,7 @@ export const orderOfApproval = async (
   { requested, proposal }: Readonly<{ requested: ApprovalRequested['data']; proposal: Proposal }>,
   approval?: EmailOrder['approval'],
 ): Promise<SendOrder> => {
-  const request = proposal.request as SendEmailRequest;
+  const request = leavingNow(deps, proposal.request as SendEmailRequest);
   const { templateId, templateName: name, templateRevision: revision, templateVersion: version, blocks } = requested;
   const settled: Settled =
     request.content === undefined
@@ -298,6 +337,13 @@ export const orderOfApproval = async (
       : await settleSource(deps, caller, request, request.variables !== undefined);
   return { request, settled, storedBytes: undefined, approved: { approval, documents: pinsOf(requested) } };
 };
+
+/** A mail that was to leave by now leaves at once: a person approved it before. */
+const leavingNow = (
+  { clock }: Pick<ApprovalNeeds, 'clock'>,
+  { scheduledAt, ...request }: SendEmailRequest,
+): SendEmailRequest =>
+  scheduledAt === undefined || Date.parse(scheduledAt) <= latestNow(clock) ? request : { ...request, scheduledAt };
 
 const nameOfCaller = async (deps: ApprovalNeeds, { key, app }: Caller): Promise<string | null> => {
   if (key !== undefined)

@@ -67,6 +67,8 @@ export type SendOrder = Readonly<{
     documents: ReadonlyMap<number, PinnedDocument>;
   }>;
   isTrial?: true;
+  /** The email is made to be looked at: it needs no credits. */
+  isOnlyShown?: true;
   /** The emails of the same call that are ahead of it; absent: none. */
   ahead?: number;
 }>;
@@ -257,7 +259,7 @@ export const orderEmail = async (
   deps: EmailNeeds,
   caller: Caller,
   id: EmailId,
-  { request, sender, message, settled: given, resentFrom, approved, isTrial, ahead = 0 }: SendOrder,
+  { request, sender, message, settled: given, resentFrom, approved, isTrial, isOnlyShown, ahead = 0 }: SendOrder,
   fingerprint: string | undefined,
 ): Promise<OrderedEmail> => {
   const nowMs = deps.clock.now();
@@ -313,7 +315,7 @@ export const orderEmail = async (
   // An email whose recipients are all suppressed costs nothing.
   const isFree = isTest(caller) || isTrial === true || sender !== undefined;
   const isMetered = !isFree && team.billing !== 'unmetered' && suppressed.length < checked.recipients.length;
-  if (isMetered) await assertAffordable(deps, caller, documentsOf(attachments));
+  if (isMetered && isOnlyShown !== true) await assertAffordable(deps, caller, documentsOf(attachments));
   return { order, isMetered, suppressed };
 };
 

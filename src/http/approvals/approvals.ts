@@ -13,7 +13,7 @@ import { idParams, pageOf } from '../../api/core/common.js';
 import { SendEmailRequestSchema } from '../../api/email.js';
 import { approveExamples, rejectExamples, sendExamples } from '../../api/examples.js';
 import { approvalNotFound } from '../../domain/approvals/decider.js';
-import { parseApprovalId, type ApprovalId } from '../../domain/core/ids.js';
+import { parseApprovalId, type ApprovalId, type TeamId } from '../../domain/core/ids.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { mailPage, openMailSlots, placeOf, sendAttachment, sendMailPage } from '../email/content.js';
 import { callerOf, type App, type HttpDeps, OWN_WRITES_WAIT_MS } from '../server/context.js';
@@ -45,6 +45,21 @@ export const approvalRoutes = (app: App, deps: Deps): void => {
 };
 
 const askRoute = (app: App, { commands, queries, limits }: Deps): void => {
+  /** The calls of each team that are under way, in their order: the read models lack what they ask for. */
+  const asking = new Map<TeamId, Set<object>>();
+  /** Runs `ask`, which is told how many calls of the team began before and are still under way. */
+  const inOrder = async <T>(teamId: TeamId, ask: (ahead: () => number) => Promise<T>): Promise<T> => {
+    const calls = asking.get(teamId) ?? new Set();
+    asking.set(teamId, calls);
+    const call = {};
+    calls.add(call);
+    try {
+      return await ask(() => [...calls].indexOf(call));
+    } finally {
+      calls.delete(call);
+      if (calls.size === 0) asking.delete(teamId);
+    }
+  };
   app.post(
     '/api/approvals',
     {
@@ -68,11 +83,16 @@ const askRoute = (app: App, { commands, queries, limits }: Deps): void => {
     async (request, reply) => {
       if (request.isLargeBody) await nextTurn();
       const caller = callerOf(request);
-      const open = async (): Promise<number> => {
-        await queries.awaitOwnWrites(caller.teamId, OWN_WRITES_WAIT_MS);
-        return queries.openApprovals(caller.teamId);
-      };
-      const answer = await commands.requestApproval(caller, request.body, open, idempotencyOf(request));
+      const { teamId } = caller;
+      const storedBytes = () => queries.storedAttachmentBytes(teamId);
+      const answer = await inOrder(teamId, (ahead) => {
+        const open = async (): Promise<number> => {
+          await queries.awaitOwnWrites(teamId, OWN_WRITES_WAIT_MS);
+          const before = ahead();
+          return before + (await queries.openApprovals(teamId));
+        };
+        return commands.requestApproval(caller, request.body, { open, storedBytes }, idempotencyOf(request));
+      });
       reply.code(201);
       return answered(reply, answer);
     },

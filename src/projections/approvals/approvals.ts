@@ -17,7 +17,7 @@ import type { Recorded } from '../../domain/events.js';
 import type { Clock } from '../../domain/ports/clock.js';
 import type { Document, Query, ReadModels } from '../../domain/ports/read-models.js';
 import { timersOf, type TimerDocument } from '../../domain/ports/timers.js';
-import { counted, readPage, type Page, type Paging } from '../core/pages.js';
+import { readPage, type ListQuery, type Page, type Paging } from '../core/pages.js';
 import { declareProjection, timersSpec, type Handlers, type Projection, type Step } from '../core/projection.js';
 
 export type ApprovalFilter = Readonly<{ status?: ApprovalStatus }>;
@@ -145,19 +145,37 @@ export const listApprovals = (
   paging: Paging,
 ): Promise<Page<ApprovalListing>> => {
   const now = isoTime(deps.clock.now());
-  const where: Query['where'] = {
-    team: { eq: teamId },
-    ...(status !== undefined && { status: { eq: status } }),
-    ...(status === 'requested' && { expiresAt: { gte: now } }),
+  const max = deps.limits.listTotalMax;
+  const filter = filterOf(teamId, status, now);
+  const total = async () => {
+    const count = await deps.readModels.count(APPROVALS, filter, max);
+    return { total: count, isLowerBound: count >= max };
   };
-  const total = () => counted(deps, APPROVALS, where);
-  const query = { collection: APPROVALS, where, searchTotalMax: deps.limits.listTotalMax, total };
+  const query = { collection: APPROVALS, ...filter, searchTotalMax: max, total };
   return readPage<ApprovalDocument, ApprovalListing>(deps.readModels, query, paging, (one) => listed(one, now));
 };
 
+const filterOf = (
+  teamId: TeamId,
+  status: ApprovalStatus | undefined,
+  now: string,
+): Pick<Query, 'where'> & Partial<Pick<ListQuery, 'anyOf'>> => {
+  const where = { team: { eq: teamId } };
+  if (status === undefined) return { where };
+  if (status === 'requested') return { where: { ...where, ...waitingAt(now) } };
+  if (status !== 'expired') return { where: { ...where, status: { eq: status } } };
+  return { where, anyOf: [{ status: { eq: status } }, { status: { eq: 'requested' }, expiresAt: { lte: now } }] };
+};
+
+/** An approval ends at its `expiresAt`, as `statusAt` says. */
+const waitingAt = (now: string): Query['where'] => ({
+  status: { eq: 'requested' },
+  expiresAt: { gte: isoTime(Date.parse(now) + 1) },
+});
+
 /** How many sends of a team wait for a person. */
 export const openApprovals = ({ readModels, clock, limits }: Deps, teamId: TeamId): Promise<number> => {
-  const where = { team: { eq: teamId }, status: { eq: 'requested' }, expiresAt: { gte: isoTime(clock.now()) } };
+  const where = { team: { eq: teamId }, ...waitingAt(isoTime(clock.now())) };
   return readModels.count(APPROVALS, { where }, limits.listTotalMax);
 };
 
