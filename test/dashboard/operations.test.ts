@@ -25,7 +25,6 @@ const elsewhere: readonly (readonly [reason: string, operations: readonly string
     ['importTemplate', 'importAttachmentTemplate', 'importBlock'],
   ],
   ['the page of a template shows what is written, and the log of one email what was sent', ['showTemplate']],
-  ['the command line converts files of other services', ['convertTemplate']],
   ['the page of a template reads the document by GET', ['previewAttachmentTemplateWith']],
   [
     'the page /account registers people and follows the links of mails',

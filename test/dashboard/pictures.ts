@@ -18,7 +18,10 @@ const folder = (process.env['SEALPOST_TEST_PICTURES'] ??= 'build/pictures');
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8Dwn4GIwDiqkL4KAcT9BAHdoWy1AAAAAElFTkSuQmCC';
 
 /** Pages of things that no address of the registry shows, and forms. */
-const FORMS = ['/api-keys/new', '/webhooks/new', '/domains/new', '/batches/new', '/members/new', '/no-such-page'];
+const FORMS = [
+  ...['/api-keys/new', '/webhooks/new', '/domains/new', '/batches/new', '/members/new', '/templates/emails/import'],
+  '/no-such-page',
+];
 
 void t.test('pictures of every page', async (t) => {
   mkdirSync(folder, { recursive: true });

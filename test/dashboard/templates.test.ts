@@ -39,6 +39,19 @@ const NOTE = {
   },
 };
 
+/** A mail of another service, with what would run or lead away if it were taken for a part of the page. */
+const TRIAL = [
+  '<html><head><title>Your trial ends</title><meta http-equiv="refresh" content="0;url=/app/sign-in">',
+  '<style>p { color: rgb(200, 30, 90) }</style></head><body>',
+  '<script>parent.hacked = 1</script>',
+  '<img src="x" width="10" height="10" alt="Logo" onerror="parent.hacked = 1">',
+  '<p>Hello {{firstName}}, your trial ends.</p>',
+  '{{#if isOwner}}<p><a href="https://app.example.com/billing">Choose a plan</a></p>{{/if}}',
+  '<p>Until then</p>',
+  '{{> signature}}',
+  '</body></html>',
+].join('\n');
+
 const textOf = (content: unknown): string => JSON.stringify(content, null, 2);
 
 void t.test('templates', { skip: withoutChromium }, async (t) => {
@@ -84,6 +97,77 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('heading', { level: 1, name: /Sign-in code/ }).waitFor();
       await frame(page).getByText('Sealpost', { exact: true }).first().waitFor();
       t.match(await as('GET', '/api/templates/second-code'), { status: 'draft', publishedVersion: null });
+    });
+  });
+
+  await t.test('a mail of another service is converted, compared and saved as a draft', async (t) => {
+    await visit(t, { expected: /status of 400/ }, async (page) => {
+      await signIn(page, '/app/templates/emails');
+      await page.getByRole('link', { name: 'Import', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Import' }).waitFor();
+      const convert = page.getByRole('button', { name: 'Convert' });
+      const wrong = (label: string) => page.getByLabel(label).and(page.locator('[aria-invalid=true]'));
+      await convert.click();
+      await wrong('Source').waitFor();
+      await page.getByLabel('Source').fill(TRIAL.replace('{{/if}}', '{{/each}}'));
+      await page.getByLabel('Sample variables').fill('{ firstName }');
+      await convert.click();
+      await wrong('Sample variables').waitFor();
+      await page.getByLabel('Sample variables').fill('{ "firstName": "Ada", "isOwner": true }');
+      await convert.click();
+      await wrong('Source').waitFor();
+      t.same(await violationsEverywhere(page), []);
+
+      await page.getByLabel('Source').fill(TRIAL);
+      await convert.focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').getByText('The source is Handlebars').waitFor();
+      t.equal(await page.evaluate('document.activeElement.ariaLabel'), 'The converted mail', 'it is shown');
+      const note = page.getByRole('list', { name: 'Notes' }).getByRole('listitem').filter({ hasText: 'signature' });
+      t.match(await note.first().textContent(), /dropped.*Line 8/);
+      const theirs = page.frameLocator('iframe[title="Preview of the source"]');
+      await theirs.getByText('Hello Ada, your trial ends.').waitFor();
+      await frame(page).last().getByText('Hello Ada, your trial ends.').waitFor();
+      t.equal(await theirs.locator('script, a[href], meta[http-equiv], [onerror]').count(), 0, 'nothing of it acts');
+      t.equal(
+        await theirs
+          .locator('p')
+          .first()
+          .evaluate((shown) => shown.ownerDocument.defaultView?.getComputedStyle(shown).color),
+        'rgb(200, 30, 90)',
+        'it has its own styles',
+      );
+      t.equal(await page.evaluate('window.hacked'), undefined);
+      t.same(await violationsEverywhere(page), []);
+      await picture(page, 'templates-import');
+      await page.setViewportSize(PHONE);
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, 'nothing is cut off');
+      await picture(page, 'templates-import-phone');
+      await page.setViewportSize(WIDE);
+
+      await page.getByLabel('Slug').fill('trial-end');
+      await page.getByRole('button', { name: 'Save as a draft' }).click();
+      await page.getByRole('status').getByText('Your trial ends is a draft').waitFor();
+      await page.getByRole('heading', { level: 1, name: /Your trial ends/ }).waitFor();
+      t.match(await as('GET', '/api/templates/trial-end'), { status: 'draft', publishedVersion: null });
+    });
+  });
+
+  await t.test('a file of MJML is shown as its own compiler makes it', async (t) => {
+    await visit(t, {}, async (page) => {
+      await signIn(page, '/app/templates/emails/import');
+      await page.getByLabel('A file in place of that').setInputFiles({
+        ...{ name: 'welcome.mjml', mimeType: 'text/plain' },
+        buffer: Buffer.from(
+          '<mjml><mj-body><mj-section><mj-column><mj-text>Welcome, {{name}}</mj-text></mj-column></mj-section></mj-body></mjml>',
+        ),
+      });
+      await page.getByLabel('Sample variables').fill('{ "name": "Ada" }');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.getByRole('status').getByText('The source is MJML').waitFor();
+      const theirs = page.frameLocator('iframe[title="Preview of the source"]');
+      await theirs.locator('table').getByText('Welcome, Ada').waitFor();
+      await frame(page).last().getByText('Welcome, Ada').waitFor();
     });
   });
 

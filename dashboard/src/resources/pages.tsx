@@ -156,7 +156,7 @@ const useList = <Row,>(resource: Resource<Row>, chosen: Filters) => {
 const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => {
   const { scope } = usePlace();
   const again = useAgain();
-  const { path, many, about, create, tools = [], filters = [], Below } = resource;
+  const { path, many, about, create, tools = [], links = [], filters = [], Below } = resource;
   const chosen = useChosen(resource);
   const { list, rows } = useList(resource, chosen);
   const isEmptyYet = rows?.length === 0 && Object.keys(chosen).length === 0;
@@ -170,6 +170,13 @@ const ListPage = <Row,>({ resource }: Readonly<{ resource: Resource<Row> }>) => 
     <>
       <PageHead title={many}>
         <ActButtons acts={tools} row={undefined} onDone={() => void again()} />
+        {links
+          .filter(({ needs }) => may(scope, needs))
+          .map(({ label, href }) => (
+            <ButtonLink key={href} href={href}>
+              {label}
+            </ButtonLink>
+          ))}
         {isEmptyYet ? null : button}
       </PageHead>
       {isEmptyYet ? null : <p className={styles['about']}>{about}</p>}

@@ -121,6 +121,8 @@ export type Resource<Row> = Readonly<{
   acts?: readonly Act<Row>[];
   /** Acts on the whole list. */
   tools?: readonly Act<undefined>[];
+  /** Pages beside the form of a new one. */
+  links?: readonly Readonly<{ label: string; href: string; needs?: Permission }>[];
 }>;
 
 /** Things that come whole with another one, as rows. */

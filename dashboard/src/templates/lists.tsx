@@ -204,6 +204,9 @@ const listResource = (kind: Kind): Resource<Item> => {
       },
     },
     acts: actsOf(kind),
+    ...(kind === 'email'
+      ? { links: [{ label: 'Import', href: `${path}/import`, needs: 'templates:write' as const }] }
+      : {}),
   };
 };
 

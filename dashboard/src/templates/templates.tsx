@@ -1,7 +1,7 @@
 /** Templates: the lists of the three kinds, the form of a new one, and the way to the page of each. */
 import { lazy, Suspense } from 'react';
 import { Link } from 'react-aria-components';
-import { NothingHere } from '../resources/pages';
+import { NotAllowed, NothingHere } from '../resources/pages';
 import { usePlace } from '../resources/place';
 import { may } from '../resources/resource';
 import { cx } from '../ui/cx';
@@ -12,13 +12,22 @@ import { listOf } from './lists';
 import styles from './templates.module.css';
 
 const TemplatePage = lazy(() => import('./page'));
+const ImportPage = lazy(() => import('./import/page'));
 
-/** Addresses: `templates`, `templates/<kind>`, `templates/<kind>/new`, `templates/<kind>/<id>`. */
+/** Addresses: `templates`, `templates/<kind>`, `templates/<kind>/new`, `templates/<kind>/<id>`, `templates/emails/import`. */
 const Templates = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
   const { scope } = usePlace();
   const [step = 'emails', id, ...others] = steps;
   const kind = kindOf(step);
   if (kind === undefined || others.length > 0) return <NothingHere title="Templates" />;
+  if (kind === 'email' && id === 'import')
+    return may(scope, 'templates:write') ? (
+      <Suspense fallback={<Loading label="Loading the import" />}>
+        <ImportPage />
+      </Suspense>
+    ) : (
+      <NotAllowed needs="templates:write" title="Import" />
+    );
   const List = listOf[kind];
   if (id === undefined || id === 'new' || !may(scope, 'templates:read'))
     return (
