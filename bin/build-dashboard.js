@@ -104,7 +104,8 @@ const make = async ({ build }, hash) => {
     configFile: false,
     logLevel: 'warn',
     mode: 'production',
-    plugins: [oneLanguage, clientSupport, withoutMadeCode],
+    plugins: [oneLanguage, clientSupport],
+    worker: { format: 'es', plugins: () => [withoutMadeCode] },
     // Development packages of the service bring another React, which libraries beside them would find.
     resolve: { dedupe: ['react', 'react-dom'] },
     html: { cspNonce: '__NONCE__' },

@@ -42,6 +42,7 @@ const NOTE = {
 /** A mail of another service, with what would run or lead away if it were taken for a part of the page. */
 const TRIAL = [
   '<html><head><title>Your trial ends</title><meta http-equiv="refresh" content="0;url=/app/sign-in">',
+  '<!--[if mso]><style>p { color: blue }</style><![endif]-->',
   '<style>p { color: rgb(200, 30, 90) }</style></head><body>',
   '<script>parent.hacked = 1</script>',
   '<img src="x" width="10" height="10" alt="Logo" onerror="parent.hacked = 1">',
@@ -51,6 +52,28 @@ const TRIAL = [
   '{{> signature}}',
   '</body></html>',
 ].join('\n');
+
+/** HTML of mails that a stranger may have written; each would act, lead away or cost much time in a page of its own. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  acts: '<script>parent.hacked = 1</script><img src=x onerror="parent.hacked = 1"><svg/onload="parent.hacked = 1"></svg>',
+  leads: [
+    '<meta http-equiv="refresh" content="0;url=/app/sign-in"><base href="https://elsewhere.example/">',
+    '<form action="https://elsewhere.example/"><button formaction="/api">Go</button></form>',
+    '<iframe srcdoc="<script>parent.hacked = 1</script>"></iframe><object data="/app"></object>',
+    '<a href="javascript:parent.hacked = 1">Go</a><link rel="stylesheet" href="https://elsewhere.example/a.css">',
+    '<img src="https://elsewhere.example/a.png" srcset="https://elsewhere.example/b.png 2x">',
+    '<style>@import "https://elsewhere.example/b.css"; p { background: url(https://elsewhere.example/c.png) }</style>',
+  ].join(''),
+  'parsed twice': [
+    '<style></sty@import x;le><meta http-equiv="refresh" content="0;url=/app/sign-in"></style>',
+    '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=x onerror=parent.hacked=1&gt;">',
+    '</mglyph></table></mtext></math>',
+  ].join(''),
+  'opens styles': '<div>'.concat('<style '.repeat(100_000), '></style>'),
+  'opens addresses': `<style>p { background: ${'url(//'.repeat(80_000)} }</style>`,
+  'has many attributes': `<p ${Array.from({ length: 20_000 }, (_, n) => `on${n.toString(2).replace(/0/g, 'a').replace(/1/g, 'b')}=""`).join(' ')}></p>`,
+  'is deep': `${'<div>'.repeat(2_000)}${'</div>'.repeat(2_000)}`,
+};
 
 const textOf = (content: unknown): string => JSON.stringify(content, null, 2);
 
@@ -124,7 +147,12 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('status').getByText('The source is Handlebars').waitFor();
       t.equal(await page.evaluate('document.activeElement.ariaLabel'), 'The converted mail', 'it is shown');
       const note = page.getByRole('list', { name: 'Notes' }).getByRole('listitem').filter({ hasText: 'signature' });
-      t.match(await note.first().textContent(), /dropped.*Line 8/);
+      t.match(await note.first().textContent(), /dropped.*Line 9/);
+      await note.first().getByRole('button', { name: 'Line 9' }).press('Enter');
+      t.equal(
+        await page.evaluate('[document.activeElement.ariaLabel, String(getSelection())].join(": ")'),
+        'The mail by line: {{> signature}}',
+      );
       const theirs = page.frameLocator('iframe[title="Preview of the source"]');
       await theirs.getByText('Hello Ada, your trial ends.').waitFor();
       await frame(page).last().getByText('Hello Ada, your trial ends.').waitFor();
@@ -153,9 +181,45 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
     });
   });
 
-  await t.test('a file of MJML is shown as its own compiler makes it', async (t) => {
+  await t.test('a source that wants to act, lead away or take all time is only shown', async (t) => {
     await visit(t, {}, async (page) => {
       await signIn(page, '/app/templates/emails/import');
+      const theirs = page.frameLocator('iframe[title="Preview of the source"]');
+      for (const [name, hostile] of Object.entries(HOSTILE)) {
+        // The service may refuse such a source: the page has to bear it all the same.
+        await page.route('**/api/templates/convert', async (route) => {
+          const response = await route.fetch();
+          const answer = (await response.json()) as Readonly<Record<string, object>>;
+          const original = { ...answer['original'], html: `${hostile}<p id="end">${name}</p>` };
+          await route.fulfill({ response, json: { ...answer, original } });
+        });
+        await page.getByLabel('Source').fill(`<p>${name}</p>`);
+        await page.getByRole('button', { name: 'Convert' }).click();
+        await page.getByRole('status').getByText('The source is HTML').waitFor();
+        await theirs.getByText(name).waitFor({ state: 'attached' });
+        t.match(await theirs.locator('body').evaluate((shown) => shown.ownerDocument.URL), /\/app\/frame$/, name);
+        t.equal(
+          await theirs.locator('script, base, form[action], [href], [srcdoc], [onerror], meta[http-equiv]').count(),
+          0,
+          name,
+        );
+        await page.unroute('**/api/templates/convert');
+      }
+      t.equal(await page.evaluate('window.hacked'), undefined);
+    });
+  });
+
+  await t.test('a file of MJML is shown as its own compiler makes it', async (t) => {
+    await visit(t, {}, async (page) => {
+      const compilers: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().includes('mjml')) compilers.push(request.url());
+      });
+      await signIn(page, '/app/templates/emails/import');
+      await page.getByLabel('Source').fill('<p>Hello</p>');
+      await page.getByRole('button', { name: 'Convert' }).click();
+      await page.frameLocator('iframe[title="Preview of the source"]').getByText('Hello').waitFor();
+      t.same(compilers, [], 'the compiler is loaded for MJML alone');
       await page.getByLabel('A file in place of that').setInputFiles({
         ...{ name: 'welcome.mjml', mimeType: 'text/plain' },
         buffer: Buffer.from(
@@ -166,7 +230,8 @@ void t.test('templates', { skip: withoutChromium }, async (t) => {
       await page.getByRole('button', { name: 'Convert' }).click();
       await page.getByRole('status').getByText('The source is MJML').waitFor();
       const theirs = page.frameLocator('iframe[title="Preview of the source"]');
-      await theirs.locator('table').getByText('Welcome, Ada').waitFor();
+      await theirs.locator('table').getByText('Welcome, Ada').first().waitFor();
+      t.equal(compilers.length, 1);
       await frame(page).last().getByText('Welcome, Ada').waitFor();
     });
   });

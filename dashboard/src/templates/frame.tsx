@@ -11,7 +11,7 @@ export type Scheme = 'light' | 'dark';
 type Look = Readonly<{ scheme: Scheme; pictures: boolean }>;
 
 const REMOTE = /\b(src|background)="(?=(?:https?:)?\/\/)/gi;
-const REMOTE_IN_STYLE = /url\((?:&quot;|&#39;|['"])?(?:https?:)?\/\/[^)]*\)/gi;
+const REMOTE_IN_STYLE = /url\((?:&quot;|&#39;|['"])?(?:https?:)?\/\/[^()]*\)/gi;
 
 /** In: the HTML of a preview. Out: whether it shows pictures of other hosts. */
 export const hasRemotePictures = (html: string): boolean =>

@@ -1,60 +1,102 @@
 /** The mail of another service as its own language shows it, for a frame in which nothing acts. */
 import type { ConvertTemplateResponse } from '#api';
+import type { Compiled } from './mjml-worker';
 
-/** Elements that load, lead or act; the rest of a mail is text, pictures and styles. */
+/**
+ * Elements that load, lead or act; the rest of a mail is text, pictures and styles. SVG and MathML, which few mail clients
+ * show, have rules of parsing of their own: HTML with them may be another document when it is parsed a second time.
+ */
 const ACTING =
-  'script, base, link, meta[http-equiv], iframe, frame, frameset, object, embed, applet, portal, template, noscript';
+  'script, link, meta[http-equiv], iframe, frame, frameset, object, embed, applet, portal, template, noscript, svg, math';
 
 /** Attributes with an address, apart from those of pictures. */
-const LEADING = [
-  'href',
-  'xlink:href',
-  'action',
-  'formaction',
-  'ping',
-  'srcdoc',
-  'srcset',
-  'poster',
-  'target',
-  'manifest',
-];
+const LEADING = new Set([
+  ...['href', 'xlink:href', 'action', 'formaction', 'ping', 'srcdoc'],
+  ...['srcset', 'poster', 'target', 'manifest'],
+]);
 
-const ACTS = /^(?:on|data-sealpost-on)/i;
 const PICTURE = /^(?:src|background)$/i;
 /** An address without a host would be one of the dashboard. */
 const ELSEWHERE = /^\s*(?:(?:https?:)?\/\/|data:image\/)/i;
 
-/** An attribute that stands for `style` while the parser of the page, which has the page's policy, reads the mail. */
-const STYLE = 'data-sealpost-style';
+/** Begins the names of attributes that stand for others while the parser of the page reads the mail. */
+const RENAMED = 'data-sealpost-';
+const SHEET = 'noframes data-sealpost-sheet';
+
+/** Only these names are renamed back to what is no handler. */
+const isStill = (name: string): boolean =>
+  name === `${RENAMED}style` || name === `${RENAMED}sheet` || !name.includes(RENAMED);
+
+/** Attributes of an element; the time in which a browser reads those of one element grows with their square. */
+const ATTRIBUTES_MAX = 200;
+
+/** Puts an element without attributes in the place of one. */
+const strip = (element: Element): void => {
+  const bare = element.ownerDocument.createElement(element.localName);
+  while (element.firstChild !== null) bare.append(element.firstChild);
+  element.replaceWith(bare);
+};
 
 /**
  * In: HTML that a stranger may have written. Out: HTML without what acts, leads elsewhere or loads styles. The frame
  * runs no script and sends no form in any case; this also keeps it from being led to another page.
+ *
+ * A parsed document has the policy of the dashboard, which refuses inline styles, handlers and `base`, and the browser
+ * reports each of them. They have other names while the document is parsed: `noframes` is read as `style` is, as a text to
+ * its end tag.
  */
 export const inertHtml = (html: string): string => {
-  const sheets: string[] = [];
-  // The policy of the dashboard refuses inline styles and handlers, and the browser would report each of the mail.
-  const quiet = html
-    .replace(/<style\b[^>]*>([^]*?)<\/style\s*>/gi, (_, sheet: string) => {
-      sheets.push(sheet.replace(/@import\b[^;]*(?:;|$)/gi, ''));
-      return '';
-    })
-    .replace(/([\s"'/])style(?=\s*=)/gi, `$1${STYLE}`)
-    .replace(/([\s"'/])on(?=[a-z]+\s*=)/gi, '$1data-sealpost-on');
+  const renamed = html
+    .replace(/<base(?=[\s/>])/gi, '<link')
+    .replace(/<style(?=[\s/>])/gi, `<${SHEET}`)
+    .replace(/<\/style(?=[\s/>])/gi, '</noframes')
+    .replace(/([\s"'/])(?=style[\s=/>]|on[a-z]+\s*=)/gi, `$1${RENAMED}`);
   // A document of the parser has no window: nothing of it is loaded or run.
-  const page = new DOMParser().parseFromString(quiet, 'text/html');
-  for (const element of page.querySelectorAll(`${ACTING}, style`)) element.remove();
+  const page = new DOMParser().parseFromString(renamed, 'text/html');
+  for (const element of page.querySelectorAll(`${ACTING}, noframes:not([data-sealpost-sheet])`)) element.remove();
   for (const element of page.querySelectorAll('*'))
-    for (const { name, value } of [...element.attributes])
-      if (LEADING.includes(name.toLowerCase()) || ACTS.test(name) || (PICTURE.test(name) && !ELSEWHERE.test(value)))
-        element.removeAttribute(name);
-  const shown = page.documentElement.outerHTML.replaceAll(STYLE, 'style');
-  return shown.replace('<head>', () => `<head><style>${sheets.join('\n')}</style>`);
+    if (element.attributes.length > ATTRIBUTES_MAX) strip(element);
+    else
+      for (const { name, value } of [...element.attributes])
+        if (LEADING.has(name) || !isStill(name) || (PICTURE.test(name) && !ELSEWHERE.test(value)))
+          element.removeAttribute(name);
+  // No step removes characters of a sheet: what is left could close it.
+  for (const sheet of page.querySelectorAll('noframes'))
+    sheet.textContent = sheet.textContent.replace(/@import/gi, '@not-import');
+  return page.documentElement.outerHTML
+    .replaceAll(`<${SHEET}=""`, '<style')
+    .replaceAll('</noframes>', '</style>')
+    .replaceAll(RENAMED, '');
 };
 
-/** Out: the HTML of the mail. MJML is compiled here; its compiler is loaded only then. Rejects if it refuses the source. */
-export const originalHtml = async ({ html, mjml }: ConvertTemplateResponse['original']): Promise<string> => {
-  if (mjml === null) return html ?? '';
-  const { default: compile } = await import('mjml-browser');
-  return (await compile(mjml, { validationLevel: 'skip', fonts: {} })).html;
-};
+/** The compiler loads, and then has this long for one mail. */
+const COMPILE_MS = 30_000;
+
+/** The compiler of MJML, which is large, is loaded by this alone. Rejects if it refuses the source or takes too long. */
+const compiledMjml = (mjml: string, signal: AbortSignal): Promise<string> =>
+  new Promise((done, refuse) => {
+    const worker = new Worker(new URL('./mjml-worker.ts', import.meta.url), { type: 'module' });
+    const end = (): void => {
+      clearTimeout(deadline);
+      worker.terminate();
+    };
+    const fail = (message: string): void => {
+      end();
+      refuse(new Error(message));
+    };
+    const deadline = setTimeout(() => fail('its compiler has taken longer than 30 seconds.'), COMPILE_MS);
+    signal.addEventListener('abort', () => fail('nobody looks at it any more.'), { once: true });
+    worker.onerror = () => fail('the compiler of MJML could not be loaded. Try again.');
+    worker.onmessage = ({ data }: MessageEvent<Compiled>) => {
+      if ('fault' in data) return fail(data.fault);
+      end();
+      done(data.html);
+    };
+    worker.postMessage(mjml);
+  });
+
+/** Out: the HTML of the mail. Rejects for MJML that its compiler refuses. */
+export const originalHtml = async (
+  { html, mjml }: ConvertTemplateResponse['original'],
+  signal: AbortSignal,
+): Promise<string> => (mjml === null ? (html ?? '') : compiledMjml(mjml, signal));

@@ -16,6 +16,7 @@ import { apiOf, templatePath, wordsOf } from '../kinds';
 import { Choice } from '../preview';
 import styles from './import.module.css';
 import { inertHtml, originalHtml } from './original';
+import { openSource, type SourceView } from './source';
 
 const convert = operation<ConvertTemplateData, ConvertTemplateResponse>('POST', '/api/templates/convert');
 
@@ -83,12 +84,20 @@ const refuse = (field: string, message: string): never => {
 const sourceOf = async ({ file, source }: Values): Promise<string> => {
   if (!(file instanceof File)) {
     const text = textOf(source);
-    return text.trim() === '' ? refuse('source', 'Paste a source, or choose a file.') : text;
+    return text.trim() === '' ? refuse('source', 'Paste a source, or choose a file.') : fitting('source', text);
   }
-  if (file.size > BYTES_MAX) return refuse('file', 'is larger than a source may be');
+  if (file.size > BYTES_MAX) return refuse('file', `is larger than ${SOURCE_MAX.toLocaleString()} characters`);
   const text = await file.text();
-  return text.trim() === '' ? refuse('file', 'is empty') : text;
+  return text.trim() === '' ? refuse('file', 'is empty') : fitting('file', text);
 };
+
+const fitting = (field: string, text: string): string =>
+  text.length <= SOURCE_MAX
+    ? text
+    : refuse(
+        field,
+        `has ${text.length.toLocaleString()} characters; at most ${SOURCE_MAX.toLocaleString()} are converted. Pictures within the text (data:image) take most of a large mail: put them into the gallery`,
+      );
 
 const variablesOf = (text: string): Readonly<Record<string, unknown>> | undefined => {
   if (text.trim() === '') return undefined;
@@ -121,7 +130,10 @@ const ImportPage = () => {
   const [converted, setConverted] = useState<Converted>();
   const [count, setCount] = useState(0);
   const draft = useMemo(() => draftOf(scope.me.id, ADDRESS, fields), [scope.me.id]);
+  const [hasFile, setHasFile] = useState(false);
+  const shown = fields.map((field) => (field.name === 'source' ? { ...field, isRequired: !hasFile } : field));
   const keep = (values: Values): void => {
+    setHasFile(values['file'] instanceof File);
     try {
       draft.keep(values);
     } catch {
@@ -130,6 +142,7 @@ const ImportPage = () => {
     }
   };
   const submit = async (values: Values): Promise<void> => {
+    setConverted(undefined);
     const source = await sourceOf(values);
     const variables = variablesOf(textOf(values['variables']));
     const subject = textOf(values['subject']).trim();
@@ -139,7 +152,6 @@ const ImportPage = () => {
       ...(subject === '' ? {} : { subject }),
       ...(variables === undefined ? {} : { variables }),
     };
-    setConverted(undefined);
     try {
       setConverted({ source, result: await convert({ body }, { teamId: scope.teamId }) });
       setCount((known) => known + 1);
@@ -151,7 +163,7 @@ const ImportPage = () => {
     <>
       <PageHead title="Import" back={{ href: wordsOf.email.path, name: wordsOf.email.many }} />
       <div className={styles['form']}>
-        <ValuesForm fields={fields} kept={draft.kept} onChange={keep} label="Convert" onSubmit={submit} />
+        <ValuesForm fields={shown} kept={draft.kept} onChange={keep} label="Convert" onSubmit={submit} />
       </div>
       {converted === undefined ? null : <Result key={count} {...converted} onSaved={draft.drop} />}
     </>
@@ -171,15 +183,13 @@ const Result = ({ source, result, onSaved }: ResultProps) => {
   return (
     <div ref={whole} className={styles['result']} role="group" aria-label="The converted mail" tabIndex={-1}>
       <Section title="What was made of it">
-        <div className={styles['inset']}>
-          <Notice kind="note">
-            {language.guessed ? 'The source is ' : 'The source is taken as '}
-            {languageNames[language.name]}
-            {language.guessed ? `: ${language.reason}` : '.'}{' '}
-            {dropped === 0 ? 'Nothing was left out.' : `Left out: ${dropped.toLocaleString()}.`}
-          </Notice>
-        </div>
-        <Notes notes={notes} source={source} leftOut={notesLeftOut} />
+        <Notice kind="note">
+          {language.guessed ? 'The source is ' : 'The source is taken as '}
+          {languageNames[language.name]}
+          {language.guessed ? `: ${language.reason}` : '.'}{' '}
+          {dropped === 0 ? 'Nothing was left out.' : `Left out: ${dropped.toLocaleString()}.`}
+        </Notice>
+        {notes.length === 0 ? null : <Noted notes={notes} source={source} leftOut={notesLeftOut} />}
       </Section>
       <Section title="Side by side">
         <Compared result={result} />
@@ -202,36 +212,53 @@ const lineOf = (lines: readonly string[], { line, column, in: place }: Note): st
   return text.slice(from, from + LINE_MAX).trim();
 };
 
-type NotesProps = Readonly<{ notes: readonly Note[]; source: string; leftOut: number }>;
+type NotedProps = Readonly<{ notes: readonly Note[]; source: string; leftOut: number }>;
 
-const Notes = ({ notes, source, leftOut }: NotesProps): ReactNode => {
+/** The notes, and the source beside them: each note leads to its line. */
+const Noted = ({ notes, source, leftOut }: NotedProps): ReactNode => {
   const lines = useMemo(() => source.split('\n'), [source]);
-  if (notes.length === 0) return null;
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<SourceView>(undefined);
+  useEffect(() => {
+    const parent = place.current;
+    if (parent === null) return undefined;
+    const noted = notes.filter((note) => note.in === 'source').map(({ line }) => line);
+    const opened = openSource(parent, source, noted);
+    view.current = opened;
+    return () => opened.close();
+  }, [notes, source]);
   return (
-    <>
-      <ol className={styles['notes']} aria-label="Notes on the source">
-        {notes.map((note, place) => (
-          <li key={place} className={styles['note']}>
-            <span>
+    <div className={styles['noted']}>
+      <div className={styles['list']} role="region" aria-label="Notes by line" tabIndex={0}>
+        <ol className={styles['notes']} aria-label="Notes">
+          {notes.map((note, index) => (
+            <li key={index} className={styles['note']}>
               <StatusBadge status={note.done} tone={tones[note.done]} />
-            </span>
-            <span className={styles['place']}>
-              {note.in === 'subject' ? 'Subject' : `Line ${note.line.toLocaleString()}`}
-            </span>
-            <div className={styles['what']}>
-              <bdi>{note.what}</bdi>
-              {note.advice === '' ? null : <bdi>{note.advice}</bdi>}
-              {lineOf(lines, note) === '' ? null : (
-                <code>
-                  <bdi>{lineOf(lines, note)}</bdi>
-                </code>
-              )}
-            </div>
-          </li>
-        ))}
-      </ol>
-      {leftOut === 0 ? null : <p className={styles['inset']}>{leftOut.toLocaleString()} more are not shown.</p>}
-    </>
+              <span className={styles['place']}>
+                {note.in === 'subject' ? (
+                  'Subject'
+                ) : (
+                  <button type="button" className={styles['jump']} onClick={() => view.current?.goTo(note)}>
+                    Line {note.line.toLocaleString()}
+                  </button>
+                )}
+              </span>
+              <div className={styles['what']}>
+                <bdi>{note.what}</bdi>
+                {note.advice === '' ? null : <bdi>{note.advice}</bdi>}
+                {lineOf(lines, note) === '' ? null : (
+                  <code>
+                    <bdi>{lineOf(lines, note)}</bdi>
+                  </code>
+                )}
+              </div>
+            </li>
+          ))}
+        </ol>
+        {leftOut === 0 ? null : <p className={styles['inset']}>{leftOut.toLocaleString()} more are not shown.</p>}
+      </div>
+      <div ref={place} className={styles['code']} />
+    </div>
   );
 };
 
@@ -241,7 +268,7 @@ const Compared = ({ result: { original, preview } }: Readonly<{ result: ConvertT
   const [pictures, setPictures] = useState(false);
   const source = useQuery({
     queryKey: ['original', original],
-    queryFn: async () => inertHtml(await originalHtml(original)),
+    queryFn: async ({ signal }) => inertHtml(await originalHtml(original, signal)),
     retry: false,
     gcTime: 0,
   });
@@ -284,7 +311,7 @@ const Side = ({ title, subject, children }: Readonly<{ title: string; subject: s
   <figure className={styles['side']}>
     <figcaption>
       <strong>{title}</strong>
-      <bdi>{subject}</bdi>
+      {subject === '' ? <span>No subject</span> : <bdi>{subject}</bdi>}
     </figcaption>
     {children}
   </figure>
