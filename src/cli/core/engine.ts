@@ -24,7 +24,8 @@ export const assertFounded = (config: Config): void => {
     ? `${config.dataDir} holds no data of sealpost`
     : `there is no data directory ${config.dataDir}`;
   throw new ConfigError(
-    `${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve)`,
+    `${lacks}; set SEALPOST_DATA_DIR to that of the service, or start the service once (sealpost serve). ` +
+      'sealpost templates and sealpost emails call a service elsewhere',
   );
 };
 
