@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 import { cssBorder, cssBox, cssColor, cssFontFamily, cssLength, cssLineHeight, pixels } from '../../rendering/css.js';
 import { tableTags, voidTags } from '../../rendering/html.js';
 import type { Block, Place, Statement } from './language.js';
-import { BAND } from './mjml.js';
+import { BAND, FRAGMENT } from './mjml.js';
 import type { AddNote, Names, Scope, TextPart } from './names.js';
 import { holdsMark, statementsIn, unknownNote, type Element, type Node, type Styles } from './tree.js';
 
@@ -29,6 +29,10 @@ export type Look = Readonly<{
   lineHeight: string;
   color: string;
   align: 'left' | 'center' | 'right';
+  /** The side to which tables and other boxes move, as the attribute `align` and `<center>` move them. */
+  boxes: 'left' | 'center' | 'right';
+  /** Inherited styles of letters that no prop says: weight, slant, capitals, spacing. */
+  letters: Styles;
   /** The colour behind; undefined where none is stated. */
   background: string | undefined;
 }>;
@@ -39,6 +43,8 @@ type Box = Readonly<{
   border: string | undefined;
   radius: number;
   width: string | undefined;
+  /** The side to which a box with a width of its own moves. */
+  place?: Look['align'] | undefined;
   at: Place;
 }>;
 
@@ -48,6 +54,8 @@ export const START: Look = {
   lineHeight: 'normal',
   color: '#000000',
   align: 'left',
+  boxes: 'left',
+  letters: new Map(),
   background: undefined,
 };
 /** `normal`, which props cannot say. */
@@ -322,7 +330,29 @@ export const openBuilder = ({
   const richText = (content: string, look: Look): Made[] =>
     content.trim() === ''
       ? []
-      : [made('rich-text', { content: content.trim(), props: { padding: '0', ...lookProps(look) } })];
+      : [made('rich-text', { content: lettered(content.trim(), look), props: { padding: '0', ...lookProps(look) } })];
+
+  /** HTML with the inherited styles of letters around it. */
+  const lettered = (content: string, { letters }: Look): string => {
+    if (letters.size === 0) return content;
+    const tag = BLOCK_HTML.test(content) ? 'div' : 'span';
+    return `<${tag} style="${escapedAttribute(lettersText(letters))}">${content}</${tag}>`;
+  };
+
+  /** A picture behind other things, which only a fragment of HTML shows. */
+  const isFragment = (node: Element): boolean => {
+    const isPictured = hasPicture(node);
+    if (!isPictured && !node.attributes.has(FRAGMENT)) return false;
+    if (loopOrBlock(node.children) === undefined) return true;
+    if (isPictured)
+      note(
+        'dropped',
+        node.at,
+        `The picture behind <${node.tag}> is left out`,
+        'It stands behind a conditional or a loop. Give the box a colour in the editor.',
+      );
+    return false;
+  };
 
   const fragment = (nodes: readonly Node[], { scope, look }: Context): Made[] => {
     const content = html(nodes, scope).trim();
@@ -334,6 +364,7 @@ export const openBuilder = ({
       look.lineHeight === base.lineHeight ? '' : `line-height:${lines}`,
       look.color === base.color || holdsMark(look.color) ? '' : `color:${look.color}`,
       look.align === 'left' ? '' : `text-align:${look.align}`,
+      lettersText(look.letters),
     ].filter((one) => one !== '');
     return [
       made('html-fragment', {
@@ -382,7 +413,7 @@ export const openBuilder = ({
         continue;
       }
       flushTexts();
-      if (node.kind === 'block') out.push(...blockOf(node, context));
+      if (node.kind === 'block') out.push(...bandOfBlock(blockOf(node, context)));
       else if (node.kind === 'element') out.push(...elementOf(node, context));
     }
     flush();
@@ -588,9 +619,9 @@ export const openBuilder = ({
     if (tag === 'table') return tableOf(node, outer);
     if (tag === 'img') return imageOf({ image: node, link: undefined }, outer);
     const link = buttonIn([node]);
-    if (link !== undefined)
+    if (link !== undefined && link !== node)
       return boxed(
-        boxOf(node, context),
+        withMargins(boxOf(node, context), node, context),
         buttonOf(
           link,
           { ...boxOf(link, context), padding: NO_SIDES, background: undefined, border: undefined, radius: 0 },
@@ -610,7 +641,7 @@ export const openBuilder = ({
     }
     if (VOID.has(tag)) return [];
     if (isSpace(node)) return spacerOf(node, outer);
-    if (hasPicture(node) && loopOrBlock(node.children) === undefined) return fragment([node], outer);
+    if (isFragment(node)) return fragment([node], outer);
     if (!KEPT.has(tag) && !HARMLESS.has(tag) && !INLINE.has(tag))
       names.noteOnce(
         `tag ${tag}`,
@@ -626,7 +657,12 @@ export const openBuilder = ({
       const isPlain = box.border === undefined && box.radius === 0;
       return isPlain ? [{ ...framed(box, outer, children), isBand: true }] : boxed(box, children, outer);
     }
-    return boxed(withMargins(boxOf(node, context), node, context), build(node.children, context), outer);
+    return linedBox(
+      node,
+      withMargins(boxOf(node, context), node, context),
+      build(node.children, context),
+      outer,
+    );
   };
 
   /** A list with one item for each of a data source. */
@@ -641,7 +677,7 @@ export const openBuilder = ({
       return undefined;
     if (!isTextContent(item.children) || toLift(item.children, entered.scope) !== undefined) return undefined;
     const { loop } = entered.scope;
-    const content = html(item.children, entered.scope).trim();
+    const content = lettered(html(item.children, entered.scope).trim(), lookIn(item, lookIn(node, look)));
     if (loop === undefined || content === '') return undefined;
     return [
       made('list', {
@@ -662,9 +698,13 @@ export const openBuilder = ({
       [];
     void look;
     const margin = marginOf(node, 8);
+    const written = cssLength(node.styles.get('width') ?? node.attributes.get('width') ?? '');
     return made('divider', {
       props: {
         color,
+        ...(written === undefined || written === '0' || written === '100%' || !/(?:px|%)$/.test(written)
+          ? {}
+          : { width: written }),
         ...(width === '1px' ? {} : { thickness: width }),
         ...(style === 'solid' || style === 'none' ? {} : { style }),
         margin: boxText(margin),
@@ -702,7 +742,7 @@ export const openBuilder = ({
           align,
           ...(href === '' ? {} : { href }),
           ...(radius === undefined ? {} : { borderRadius: radius }),
-          padding: '0',
+          padding: boxText(sidesIn(image.styles, 'margin', look.fontSize)),
         },
       }),
     ];
@@ -713,7 +753,7 @@ export const openBuilder = ({
     const own = boxOf(link, { scope, look, depth: NO_DEPTH });
     const background = own.background ?? around.background;
     const href = filled(addressOf(link.attributes.get('href') ?? '', 'link'), scope, link.at, 'link');
-    const weight = link.styles.get('font-weight') ?? 'normal';
+    const weight = inner.letters.get('font-weight') ?? 'normal';
     const label = html(link.children, scope).trim();
     if (label === '') return [];
     const extra = [
@@ -722,7 +762,7 @@ export const openBuilder = ({
         ? ''
         : `font-weight:${weight}`,
       ...['text-transform', 'letter-spacing', 'font-style'].map((name) =>
-        link.styles.has(name) ? `${name}:${link.styles.get(name)}` : '',
+        inner.letters.has(name) ? `${name}:${inner.letters.get(name)}` : '',
       ),
     ].filter((one) => one !== '' && !holdsMark(one));
     const color = cssColor(inner.color) ?? '#000000';
@@ -759,6 +799,7 @@ export const openBuilder = ({
     const background = box.background === look.background ? undefined : box.background;
     const width = box.width === '100%' ? undefined : box.width;
     const [only] = children;
+    const place = width === undefined || box.place === 'left' ? undefined : box.place;
     const isFramed = border !== undefined || (radius > 0 && background !== undefined) || width !== undefined;
     if (!isFramed && background === undefined) {
       if (padding.every((side) => side === 0)) return [...children];
@@ -805,11 +846,11 @@ export const openBuilder = ({
         ];
     }
     if (depth.boxes > BOXES_MAX && !isFramed && background === undefined) return [...children];
-    return [framed({ ...box, background, width }, { look }, children)];
+    return [framed({ ...box, background, width, place }, { look }, children)];
   };
 
   const framed = (
-    { padding, background, border, radius, width }: Box,
+    { padding, background, border, radius, width, place }: Box,
     { look }: Pick<Context, 'look'>,
     children: readonly Made[],
   ): Made =>
@@ -820,6 +861,7 @@ export const openBuilder = ({
         ...(border === undefined ? {} : { border }),
         ...(radius === 0 ? {} : { borderRadius: radius }),
         ...(width === undefined ? {} : { width }),
+        ...(place === undefined ? {} : { align: place }),
       },
       children,
     });
@@ -840,23 +882,26 @@ export const openBuilder = ({
     const context = { ...outer, look, depth: { ...outer.depth, boxes: outer.depth.boxes + 1 } };
     const rows = rowsOf(table);
     if (rows.length === 0) return [];
-    const asButton = buttonTable(table, context);
+    const place =
+      alignOf(table.attributes.get('align')) ?? placeOf(table.styles) ?? outer.look.boxes;
+    const asButton = buttonTable(table, context, place);
     if (asButton !== undefined) return withMargin(asButton, marginOf(table, 0));
-    if (hasPicture(table) && loopOrBlock(table.children) === undefined) return fragment([table], outer);
+    if (isFragment(table)) return fragment([table], outer);
     const isData = isDataTable(rows);
     const isSimple = loopOrBlock(table.children) === undefined;
     if (isSimple && (isData || isCoarse || rows.some(isOdd))) return fragment([table], outer);
-    const align = table.attributes.get('align');
     const inner = isData ? dataRows(table, rows, context) : rows.flatMap((row) => rowOf(table, row, context));
     const width =
-      isSimpleWidth(box.width) &&
-      (align === 'center' ||
-        /auto/.test(table.styles.get('margin') ?? '') ||
-        outer.look.align === 'center' ||
-        parseFloat(box.width) >= 300)
-        ? box.width
-        : undefined;
-    return boxed({ ...box, width, padding: addedSides(NO_SIDES, marginOf(table, 0)) }, inner, outer);
+      isSimpleWidth(box.width) && (place !== 'left' || parseFloat(box.width) >= 300) ? box.width : undefined;
+    const padding = table.styles.get('border-collapse') === 'collapse' ? NO_SIDES : box.padding;
+    const lined = linedBox(table, { ...box, width, padding, place }, inner, outer);
+    return boxed({ ...NO_BOX, padding: marginOf(table, 0), at: table.at }, lined, outer);
+  };
+
+  /** A box with the lines that stand at its top or bottom alone, which a container has not. */
+  const linedBox = (node: Element, box: Box, children: readonly Made[], context: Context): Made[] => {
+    const made = boxed(box, children, context);
+    return made.length === 0 ? made : [...lineAt(node, 'border-top'), ...made, ...lineAt(node, 'border-bottom')];
   };
 
   /** A row of a table that stands there for the layout. */
@@ -904,7 +949,7 @@ export const openBuilder = ({
         ? box.padding
         : ([cellPadding, cellPadding, cellPadding, cellPadding] as const);
     const inner = { ...outer, look: { ...look, background: box.background ?? outer.look.background } };
-    if (hasPicture(cell) && loopOrBlock(cell.children) === undefined) return fragment([asTable(cell)], outer);
+    if (isFragment(cell)) return fragment([asTable(cell)], outer);
     if (isSpace(cell)) {
       const rule = ruleOf(cell, outer);
       return rule ?? boxed({ ...NO_BOX, background: box.background, at: cell.at }, spacerOf(cell, outer), outer);
@@ -918,43 +963,26 @@ export const openBuilder = ({
     )
       return buttonOf(link, { ...box, padding: own }, { ...inner, look: { ...inner.look, align: outer.look.align } });
     const children = build(cell.children, inner);
-    const bordered = sideRules(cell, children, outer);
-    return boxed({ ...box, padding: own, width: undefined }, bordered, outer);
+    return linedBox(cell, { ...box, padding: own, width: undefined }, children, outer);
   };
 
-  /** Lines at the top or the bottom alone, which a container has not. */
-  const sideRules = (cell: Element, children: readonly Made[], context: Context): readonly Made[] => {
-    void context;
-    const lines = (['border-top', 'border-bottom'] as const).map((side) => {
-      const border = cssBorder(cell.styles.get(side) ?? '');
-      const [, width = '', style = '', color = ''] = /^(\S+) (\S+) (.+)$/.exec(border ?? '') ?? [];
-      if (
-        cell.styles.get(side) === undefined ||
-        border === undefined ||
-        border === 'none' ||
-        parseFloat(width) === 0 ||
-        style === 'none' ||
-        style === ''
-      )
-        return [];
-      return [
-        made('divider', { props: { color, thickness: width, ...(style === 'solid' ? {} : { style }), margin: '0' } }),
-      ];
-    });
-    return children.length === 0 ? children : [...lines[0]!, ...children, ...lines[1]!];
+  const lineAt = (node: Element, side: 'border-top' | 'border-bottom'): Made[] => {
+    const written = node.styles.get(side);
+    const border = cssBorder(written ?? '');
+    const [, width = '', style = '', color = ''] = /^(\S+) (\S+) (.+)$/.exec(border ?? '') ?? [];
+    if (written === undefined || border === undefined || style === '' || style === 'none' || parseFloat(width) === 0)
+      return [];
+    return [
+      made('divider', { props: { color, thickness: width, ...(style === 'solid' ? {} : { style }), margin: '0' } }),
+    ];
   };
 
   /** An empty cell with a border is a line. */
   const ruleOf = (cell: Element, context: Context): Made[] | undefined => {
-    const written = cell.styles.get('border-top') ?? cell.styles.get('border-bottom');
-    const border = cssBorder(written ?? '');
-    const [, width = '', style = '', color = ''] = /^(\S+) (\S+) (.+)$/.exec(border ?? '') ?? [];
-    if (written === undefined || border === undefined || style === 'none' || parseFloat(width) === 0) return undefined;
-    return boxed(
-      { ...boxOf(cell, context), background: undefined, border: undefined },
-      [made('divider', { props: { color, thickness: width, ...(style === 'solid' ? {} : { style }), margin: '0' } })],
-      context,
-    );
+    const lines = [...lineAt(cell, 'border-top'), ...lineAt(cell, 'border-bottom')].slice(0, 1);
+    return lines.length === 0
+      ? undefined
+      : boxed({ ...boxOf(cell, context), background: undefined, border: undefined }, lines, context);
   };
 
   const columnsOf = (
@@ -982,10 +1010,12 @@ export const openBuilder = ({
         ],
         context,
       );
-    const valign =
-      cells[0]?.cell.attributes.get('valign') ??
-      cells[0]?.cell.styles.get('vertical-align') ??
-      (stacks ? 'top' : 'middle');
+    const valign = mostOf(
+      cells.map(
+        ({ cell }) =>
+          cell.attributes.get('valign') ?? cell.styles.get('vertical-align') ?? (stacks ? 'top' : 'middle'),
+      ),
+    );
     return [
       made('columns', {
         props: {
@@ -1057,14 +1087,20 @@ export const openBuilder = ({
     return out;
   };
 
-  const buttonTable = (table: Element, context: Context): Made[] | undefined => {
+  const buttonTable = (table: Element, context: Context, place: Look['align']): Made[] | undefined => {
     const cell = onlyCell(table);
     if (cell === undefined) return undefined;
     const link = buttonIn(cell.children) ?? onlyLink(cell.children);
     if (link === undefined) {
       const deeper = onlyTable(cell.children);
       return deeper !== undefined && !hasFrame(cell)
-        ? buttonTable(deeper, { ...context, look: lookIn(cell, context.look) })
+        ? buttonTable(
+            deeper,
+            { ...context, look: lookIn(cell, context.look) },
+            alignOf(deeper.attributes.get('align')) ??
+              placeOf(deeper.styles) ??
+              (isWholeWidth(table) ? lookIn(cell, context.look).boxes : place),
+          )
         : undefined;
     }
     const box = boxOf(cell, context);
@@ -1075,13 +1111,8 @@ export const openBuilder = ({
       return undefined;
     const isPageWide = ownBackground !== undefined && background !== undefined && background !== ownBackground;
     if (isPageWide) return undefined;
-    const align =
-      alignOf(table.attributes.get('align')) ?? (/auto/.test(table.styles.get('margin') ?? '') ? 'center' : undefined);
-    const cellAlign =
-      outer.width === '100%' || table.attributes.get('width') === '100%'
-        ? lookIn(cell, context.look).align
-        : context.look.align;
-    const look = { ...lookIn(cell, context.look), align: align ?? cellAlign };
+    const inCell = lookIn(cell, context.look);
+    const look = { ...inCell, align: isWholeWidth(table) ? inCell.align : place };
     const isFilled = ownBackground === undefined || background !== undefined;
     return buttonOf(
       link,
@@ -1115,6 +1146,83 @@ export const openBuilder = ({
     blockOf,
     lookProps,
   };
+};
+
+const BLOCK_HTML = new RegExp(`<(?:${[...TEXT_BLOCKS, 'div', 'table', 'hr'].join('|')})[ >]`);
+const LETTERS = ['font-weight', 'font-style', 'letter-spacing', 'text-transform'] as const;
+const PLAIN_LETTERS: ReadonlySet<string> = new Set(['normal', 'none', '400', 'inherit', 'initial', 'unset', '0', '0px']);
+const lettersText = (letters: Styles): string => [...letters].map(([name, value]) => `${name}:${value}`).join(';');
+
+/** The styles of letters that the children of an element inherit. */
+const lettersIn = ({ styles, tag }: Pick<Element, 'styles' | 'tag'>, outer: Styles): Styles => {
+  if (tag !== 'th' && !LETTERS.some((name) => styles.has(name))) return outer;
+  const inner = new Map(outer);
+  if (tag === 'th') inner.set('font-weight', 'bold');
+  for (const name of LETTERS) {
+    const value = styles.get(name);
+    if (value === undefined || holdsMark(value) || !/^[\w. -]{1,30}$/.test(value)) continue;
+    if (PLAIN_LETTERS.has(value)) inner.delete(name);
+    else inner.set(name, value);
+  }
+  return inner;
+};
+
+/** The side to which automatic margins move a box. */
+const placeOf = (styles: Styles): Look['align'] | undefined => {
+  const [, right = '', , left = right] = (styles.get('margin') ?? '').split(/\s+/).slice(0, 4);
+  const isAuto = (side: string, short: string): boolean => (styles.get(`margin-${side}`) ?? short) === 'auto';
+  if (isAuto('left', left)) return isAuto('right', right) ? 'center' : 'right';
+  return undefined;
+};
+const isWholeWidth = ({ styles, attributes }: Element): boolean =>
+  (styles.get('width') ?? attributes.get('width')) === '100%';
+
+const mostOf = (values: readonly string[]): string =>
+  values.reduce(
+    (most, one) =>
+      values.filter((value) => value === one).length > values.filter((value) => value === most).length ? one : most,
+    values[0] ?? 'top',
+  );
+
+/** A component whose texts stand at the left within a component that aligns them otherwise. */
+export const toTheLeft = (one: Made): Made => {
+  switch (one.type) {
+    case 'rich-text':
+    case 'list':
+      return one.props?.['align'] === undefined ? { ...one, props: { ...one.props, align: 'left' } } : one;
+    case 'html-fragment':
+      return { ...one, content: `<div style="text-align:left">${one.content ?? ''}</div>` };
+    default:
+      return one.props?.['align'] !== undefined
+        ? one
+        : {
+            ...one,
+            ...(one.children === undefined ? {} : { children: one.children.map(toTheLeft) }),
+            ...(one.elseChildren === undefined ? {} : { elseChildren: one.elseChildren.map(toTheLeft) }),
+          };
+  }
+};
+
+/** A conditional or a loop of sections of one colour is a section of that colour, so that no gap parts them. */
+const bandOfBlock = (all: Made[]): Made[] => {
+  const bands = all.flatMap(({ children = [], elseChildren = [] }) => [...children, ...elseChildren]);
+  const [color] = bands.map(({ props }) => props?.['backgroundColor']);
+  if (color === undefined || !bands.every(({ isBand, props }) => isBand === true && props?.['backgroundColor'] === color))
+    return all;
+  const bare = ({ props: { backgroundColor: _, ...props } = {}, ...one }: Made): Made => ({ ...one, props });
+  return all.map((one) => ({
+    id: `band-of-${one.id}`,
+    type: 'container',
+    isBand: true,
+    props: { padding: '0', backgroundColor: color },
+    children: [
+      {
+        ...one,
+        children: (one.children ?? []).map(bare),
+        ...(one.elseChildren === undefined ? {} : { elseChildren: one.elseChildren.map(bare) }),
+      },
+    ],
+  }));
 };
 
 /** Elements without a look of their own. */
@@ -1269,7 +1377,9 @@ const onlyLink = (nodes: readonly Node[]): Element | undefined => {
   const [only] = seen;
   if (seen.length !== 1 || only?.kind !== 'element') return undefined;
   if (only.tag === 'a') return isInline(only) && pictureIn([only]) === undefined ? only : undefined;
-  return /^(?:p|div|center|span|strong|b)$/.test(only.tag) ? onlyLink(only.children) : undefined;
+  return /^(?:p|div|center|span|strong|b)$/.test(only.tag) && !isSimpleWidth(only.styles.get('width'))
+    ? onlyLink(only.children)
+    : undefined;
 };
 const onlyTable = (nodes: readonly Node[]): Element | undefined => {
   const seen = seenOf(nodes);
@@ -1330,7 +1440,7 @@ const bare = (table: Element, children: readonly Node[]): Element => ({
     [...table.attributes].filter(([name]) => name !== 'align' && name !== 'height').concat([['width', '100%']]),
   ),
   styles: new Map(
-    [...table.styles].filter(([name]) => !/^(?:margin|height|width|max-width|border$|border-radius)/.test(name)),
+    [...table.styles].filter(([name]) => !/^(?:margin|padding|height|width|max-width|border$|border-radius)/.test(name)),
   ),
 });
 const rowsTable = (table: Element, rows: readonly Element[], widths: readonly string[]): Element =>
@@ -1546,6 +1656,7 @@ const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Context): Box
         : undefined,
     radius: px(styles.get('border-radius')),
     width: tag === 'td' || width === undefined || width === '0' ? undefined : width,
+    place: placeOf(styles) ?? look.boxes,
     at,
   };
 };
@@ -1623,14 +1734,16 @@ const pathText = (path: readonly (string | number)[]): string =>
 
 const usesName = (children: readonly Made[], name: string): boolean => JSON.stringify(children).includes(name);
 
-const alignOf = (text: string | undefined): Look['align'] | undefined =>
-  text === 'center' || text === 'right' || text === 'left'
+const alignOf = (written: string | undefined): Look['align'] | undefined => {
+  const text = written?.toLowerCase();
+  return text === 'center' || text === 'right' || text === 'left'
     ? text
     : text === 'start'
       ? 'left'
       : text === 'end'
         ? 'right'
         : undefined;
+};
 
 const FONT = /(\d+(?:\.\d+)?(?:px|pt|em|rem))(?:\/(\d+(?:\.\d+)?(?:px|pt|em|rem|%)?))?\s+(.+)$/;
 
@@ -1647,6 +1760,15 @@ export const lookIn = ({ styles, attributes, tag }: Element, outer: Look): Look 
         : px(css, outer.fontSize);
   const lines = styles.get('line-height') ?? shortLines;
   const color = styles.get('color') ?? (tag === 'font' ? attributes.get('color') : undefined);
+  const alignText = alignOf(styles.get('text-align'));
+  const alignAll =
+    tag === 'center'
+      ? 'center'
+      : tag === 'table' || tag === 'img'
+        ? undefined
+        : alignOf(attributes.get('align'));
+  // A table takes a centred text over, but starts anew where boxes were centred.
+  const isReset = tag === 'table' && outer.boxes !== 'left' && outer.boxes === outer.align;
   return {
     fontFamily:
       usable(styles.get('font-family') ?? shortFamily ?? (tag === 'font' ? attributes.get('face') : undefined)) ??
@@ -1654,10 +1776,9 @@ export const lookIn = ({ styles, attributes, tag }: Element, outer: Look): Look 
     fontSize: fontSize || outer.fontSize,
     lineHeight: linesOf(lines, fontSize) ?? outer.lineHeight,
     color: (color === undefined ? undefined : cssColor(color)) ?? outer.color,
-    align:
-      alignOf(styles.get('text-align')) ??
-      (tag === 'center' ? 'center' : tag === 'table' ? undefined : alignOf(attributes.get('align')?.toLowerCase())) ??
-      (tag === 'th' ? 'center' : outer.align),
+    align: alignText ?? alignAll ?? (tag === 'th' ? 'center' : isReset ? 'left' : outer.align),
+    boxes: alignText !== undefined || tag === 'table' ? 'left' : (alignAll ?? outer.boxes),
+    letters: lettersIn({ styles, tag }, outer.letters),
     background: backgroundOf(styles) ?? colorIn(attributes.get('bgcolor')) ?? outer.background,
   };
 };
@@ -1692,7 +1813,7 @@ export const commonLook = (nodes: readonly Node[], start: Look): Look => {
     });
   walk(nodes, start);
   const [most] = [...weights.values()].sort((a, b) => b.weight - a.weight);
-  return most === undefined ? start : { ...most.look, align: 'left', background: undefined };
+  return most === undefined ? start : { ...most.look, align: 'left', boxes: 'left', letters: new Map(), background: undefined };
 };
 
 export const propsOfLook = (look: Look): JsonObject => {

@@ -24,6 +24,7 @@ import {
   propsOfLook,
   sidesOf,
   START,
+  toTheLeft,
   type Builder,
   type Look,
   type Made,
@@ -216,7 +217,7 @@ const templateOf = ({ given, document, names, titled, attempt, notes }: Making):
   const note = notes.add('source');
   const { nodes, marks } = document;
   const page = pageOf(nodes);
-  const base = commonLook(page.nodes, START);
+  const base = commonLook(page.nodes, page.start);
   const builder = openBuilder({ names, marks, base, note, isCoarse: attempt !== 'whole' });
   const context = { scope: names.root, look: { ...base, background: page.background }, depth: NO_DEPTH };
   const layout = layoutOf(
@@ -242,8 +243,8 @@ const templateOf = ({ given, document, names, titled, attempt, notes }: Making):
       props: {
         ...(preheader === '' ? {} : { preheader }),
         ...(page.isFromRight ? { direction: 'rtl' } : {}),
-        backgroundColor: page.background ?? layout.background ?? '#ffffff',
-        contentBackgroundColor: layout.background ?? page.background ?? '#ffffff',
+        backgroundColor: layout.page ?? layout.background ?? '#ffffff',
+        contentBackgroundColor: layout.background ?? layout.page ?? '#ffffff',
         ...propsOfLook(base),
         ...(layout.width === undefined ? {} : { width: layout.width }),
         borderRadius: layout.radius,
@@ -294,6 +295,8 @@ type Page = Readonly<{
   nodes: readonly Node[];
   /** The colour behind the whole mail. */
   background: string | undefined;
+  /** The look that the elements around all others give. */
+  start: Look;
   look: (base: Look) => Look;
   hidden: Element | undefined;
   locale: string;
@@ -318,6 +321,7 @@ const pageOf = (all: readonly Node[]): Page => {
   return {
     nodes: nodes.filter((node) => node.kind !== 'element' || !isSkipped(node)),
     background: outer.background === 'transparent' ? undefined : outer.background,
+    start: outer,
     look: (base) => ({ ...START, ...outer, background: outer.background ?? base.background }),
     hidden: hiddenIn(nodes, { left: 400 }),
     locale: lang !== '' && localeFault(lang) === undefined ? lang : 'en-US',
@@ -353,6 +357,7 @@ const hasText = (nodes: readonly Node[]): boolean =>
 /** A part of the mail with its own background, from edge to edge. */
 type Band = Readonly<{ background: string | undefined; padding: Sides; children: readonly Made[] }>;
 type Layout = Readonly<{
+  page: string | undefined;
   bands: readonly Band[];
   background: string | undefined;
   width: number | undefined;
@@ -438,7 +443,14 @@ const layoutOf = (all: readonly Made[], page: string | undefined): Layout => {
       ];
     });
   };
-  return { bands: bandsOf(all, { background: page, padding: NO_SIDES }, 0), ...card };
+  const [only] = all;
+  const outer = all.length === 1 && only !== undefined ? frameOf(only) : undefined;
+  // One box without a width around all others is the page.
+  if (outer !== undefined && only !== undefined && outer.width === undefined && outer.background !== undefined) {
+    const around = { background: outer.background, padding: outer.padding };
+    return { page: outer.background, bands: bandsOf(only.children ?? [], around, 0), ...card };
+  }
+  return { page, bands: bandsOf(all, { background: page, padding: NO_SIDES }, 0), ...card };
 };
 
 const roomBand = (background: string | undefined, height: number): readonly Band[] =>
@@ -446,11 +458,17 @@ const roomBand = (background: string | undefined, height: number): readonly Band
 
 const SECTIONS_MAX = 60;
 
-const sectionsOf = ({ bands }: Layout): readonly JsonObject[] => {
-  const joined =
+const sectionsOf = ({ bands: all, page, radius }: Layout): readonly JsonObject[] => {
+  // Room above and below a card with round corners is that of the page, whose colour would hide the corners.
+  const isRoom = ({ background, children }: Band): boolean => background === page && children.length === 0;
+  const [first, last] = [all.findIndex((band) => !isRoom(band)), all.findLastIndex((band) => !isRoom(band))];
+  const bands = radius > 0 && first >= 0 ? all.slice(first, last + 1) : all;
+  const whole =
     bands.length <= SECTIONS_MAX
       ? bands
       : [{ background: bands[0]?.background, padding: NO_SIDES, children: bands.flatMap(({ children }) => children) }];
+  const parted = whole.flatMap(withoutGaps);
+  const joined = parted.length <= SECTIONS_MAX ? parted : whole;
   return (joined.length === 0 ? [{ background: undefined, padding: NO_SIDES, children: [] }] : joined).map(
     ({ background, padding, children }, at): JsonObject => ({
       id: `section-${at + 1}`,
@@ -470,28 +488,76 @@ const sectionsOf = ({ bands }: Layout): readonly JsonObject[] => {
 /** Rows below these components have the gap of the renderer above them. */
 const GAPPED: ReadonlySet<string> = new Set(['button', 'columns', 'container', 'list']);
 const GAP_PX = 16;
+/** Fewer pixels are no reason for another section. */
+const SEEN_PX = 6;
+
+const hasGap = ({ type, children = [], elseChildren = [] }: Made): boolean =>
+  GAPPED.has(type) ||
+  ((type === 'conditional' || type === 'loop') &&
+    [children.at(-1), elseChildren.at(-1)].some((last) => last !== undefined && hasGap(last)));
+
+const roomBetween = (one: Made, next: Made): number => (one.room?.below ?? 0) + (next.room?.above ?? 0);
+
+/** Pixels of the gap below a component that the component below it cannot give up. */
+const surplusOf = (one: Made, next: Made): number =>
+  hasGap(one) ? Math.max(GAP_PX - roomBetween(one, next) - topOf(next), 0) : 0;
+
+/** The prop with the room above the content of a component that shows no colour there. */
+const topProp = ({ type, props = {} }: Made): 'padding' | 'margin' | undefined =>
+  type === 'divider'
+    ? 'margin'
+    : /^(?:rich-text|html-fragment|image)$/.test(type) && props['backgroundColor'] === undefined
+      ? 'padding'
+      : undefined;
+const topOf = (one: Made): number => {
+  const name = topProp(one);
+  return name === undefined ? 0 : sidesOf(one.props?.[name])[0];
+};
+const withLessAbove = (one: Made, less: number): Made => {
+  const name = topProp(one);
+  if (name === undefined || less <= 0) return one;
+  const [top, ...others] = sidesOf(one.props?.[name]);
+  return { ...one, props: { ...one.props, [name]: boxText([Math.max(top - less, 0), ...others]) } };
+};
+
+/** Parts of a band between which the renderer would leave a gap that the source has not; sections have none. */
+const withoutGaps = (band: Band): readonly Band[] => {
+  const { children, padding, background } = band;
+  const [top, right, bottom, left] = padding;
+  const parts: Made[][] = [[]];
+  children.forEach((one, at) => {
+    parts.at(-1)!.push(one);
+    const next = children[at + 1];
+    if (next !== undefined && surplusOf(one, next) > SEEN_PX) parts.push([]);
+  });
+  return parts.map((part, at) => ({
+    background,
+    padding: [at === 0 ? top : 0, right, at === parts.length - 1 ? bottom : 0, left],
+    children: part,
+  }));
+};
 
 /** Components as they are saved, with spacers for the room that they want around them. */
 const spaced = (all: readonly Made[]): readonly JsonObject[] => {
   const out: JsonObject[] = [];
-  let above = 0;
   const space = (id: string, height: number): void => {
     if (Math.round(height) > 0) out.push({ id, type: 'spacer', props: { height: Math.round(height) } });
   };
   all.forEach((one, at) => {
-    const { room, children, elseChildren, props, isBand: _, ...rest } = one;
-    const isLast = at === all.length - 1;
-    space(`space-above-${one.id}`, above + (room?.above ?? 0));
-    above = 0;
+    const before = all[at - 1];
+    const gap = before !== undefined && hasGap(before) ? GAP_PX : 0;
+    const wanted = before === undefined ? (one.room?.above ?? 0) : roomBetween(before, one);
+    space(`space-above-${one.id}`, wanted - gap);
+    const { room, children: inner, elseChildren, props, isBand: _, ...rest } = withLessAbove(one, gap - wanted);
+    // The texts of a component with an alignment inherit it.
+    const children = props?.['align'] !== undefined && one.type === 'container' ? inner?.map(toTheLeft) : inner;
     out.push({
       ...rest,
       ...(props === undefined ? {} : { props }),
       ...(children === undefined ? {} : { children: spaced(children) }),
       ...(elseChildren === undefined ? {} : { elseChildren: spaced(elseChildren) }),
     });
-    const wanted = room?.below ?? 0;
-    if (isLast) space(`space-below-${one.id}`, wanted);
-    else above = GAPPED.has(one.type) ? Math.max(wanted - GAP_PX, 0) : wanted;
+    if (at === all.length - 1) space(`space-below-${one.id}`, room?.below ?? 0);
   });
   return out;
 };

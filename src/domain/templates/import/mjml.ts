@@ -9,6 +9,8 @@ import { holdsMark, type RawElement, type RawNode } from './tree.js';
 
 /** The attribute of a box that becomes a section of the template. */
 export const BAND = 'data-band';
+/** The attribute of an element that stays a fragment of HTML. */
+export const FRAGMENT = 'data-fragment';
 
 export type Rewritten = Readonly<{ nodes: readonly RawNode[]; sheets: readonly string[]; title: string }>;
 type Attributes = ReadonlyMap<string, string>;
@@ -132,6 +134,13 @@ const sideways = (attributes: Attributes): number => {
     pixelsOf(attributes.get(`padding-${side}`) ?? usual) ?? 0;
   const border = pixelsOf(/^\s*(\S{1,10})/.exec(attributes.get('border') ?? '')?.[1]) ?? 0;
   return one('left', left) + one('right', right) + 2 * border;
+};
+/** Pixels that the padding takes above and below. */
+const upright = (attributes: Attributes): number => {
+  const [top = '0', , bottom = top] = (attributes.get('padding') ?? '').trim().split(/\s+/).slice(0, 4);
+  return (
+    (pixelsOf(attributes.get('padding-top') ?? top) ?? 0) + (pixelsOf(attributes.get('padding-bottom') ?? bottom) ?? 0)
+  );
 };
 /** A width in pixels, within what there is. */
 const widthIn = (width: string | undefined, room: number): number | undefined => {
@@ -358,7 +367,7 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
       'td',
       at,
       {
-        attributes: { background: picture, valign: own.get('vertical-align'), height },
+        attributes: { background: picture, valign: own.get('vertical-align'), height: height && String(height) },
         styles: {
           ...styles,
           'background-image': `url(${picture.replace(/[()'"\s]/g, (sign) => encodeURIComponent(sign))})`,
@@ -383,7 +392,7 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
     if (!parts.some(isColumn)) return components(parts, room);
     const found = parts.filter(isColumn);
     if (found.length < parts.length) {
-      if (parts.some((part) => !isElement(part)) && found.length > 1)
+      if (parts.some((part) => !isElement(part)))
         note(
           'approximated',
           node.at,
@@ -533,7 +542,10 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
           ...{ width: own.get('width'), cellpadding: own.get('cellpadding'), cellspacing: own.get('cellspacing') },
           role: own.get('role'),
         };
-        const look = { ...pick(own, TEXT_STYLES), border: own.get('border'), 'text-align': own.get('align') };
+        const look = {
+          ...{ ...pick(own, TEXT_STYLES), border: own.get('border'), 'text-align': own.get('align') },
+          'border-collapse': 'collapse',
+        };
         return boxed(node, own, {}, [element('table', at, { attributes: shape, styles: look }, children)]);
       }
       case 'mj-social':
@@ -618,17 +630,26 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
       handed.flatMap((name): [string, string][] => (own.has(name) ? [[name, own.get(name)!]] : [])),
     );
     const isVertical = own.get('mode') === 'vertical';
-    const parts = flattened(node.children).flatMap((part): RawNode[] => {
-      if (!isElement(part)) return [part];
-      const line = socialElement(part, attributesOf(part, inherited));
-      return isVertical
-        ? [element('div', part.at, { styles: { padding: '4px' } }, line)]
-        : [...line, words('\u00a0 ', part.at)];
-    });
-    const look = pick(own, ['color', 'font-family', 'font-size', 'line-height']);
-    return boxed(node, own, { 'text-align': own.get('align'), ...look }, parts);
+    const shape = { cellpadding: '0', cellspacing: '0', border: '0', role: 'presentation' };
+    const rows: RawNode[] = [];
+    const cells: RawNode[] = [];
+    for (const part of flattened(node.children)) {
+      if (!isElement(part)) {
+        (isVertical ? rows : cells).push(part);
+        continue;
+      }
+      const made = socialElement(part, attributesOf(part, inherited));
+      if (isVertical) rows.push(element('tr', part.at, {}, made));
+      else cells.push(...made);
+    }
+    if (!isVertical) rows.push(element('tr', node.at, {}, cells));
+    const align = own.get('align');
+    return boxed(node, own, { 'text-align': align }, [
+      element('table', node.at, { attributes: { ...shape, align, [FRAGMENT]: '1' } }, rows),
+    ]);
   };
 
+  /** The cells of one network: its icon on its colour, and its name. */
   const socialElement = ({ at, children }: RawElement, own: Attributes): RawNode[] => {
     const [, base = '', plain] = /^([a-z]{1,20})(-noshare)?$/.exec(own.get('name') ?? '') ?? [];
     const network = Object.hasOwn(NETWORKS, base) ? NETWORKS[base] : undefined;
@@ -641,31 +662,26 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
       href === undefined
         ? element('span', at, { styles }, all)
         : element('a', at, { attributes: { href }, styles: { ...styles, 'text-decoration': 'none' } }, all);
-    const icon =
-      src === undefined
-        ? []
-        : [
-            linked(
-              [
-                element(
-                  'img',
-                  at,
-                  {
-                    attributes: { src, alt: own.get('alt') ?? base, width: size, height: size },
-                    styles: {
-                      'background-color': own.get('background-color') ?? network?.color,
-                      'border-radius': own.get('border-radius'),
-                      'vertical-align': 'middle',
-                    },
-                  },
-                  [],
-                ),
-              ],
-              {},
-            ),
-          ];
-    const label = children.some(isKept) ? [linked(children, pick(own, TEXT_STYLES))] : [];
-    return icon.length > 0 && label.length > 0 ? [...icon, words('\u00a0', at), ...label] : [...icon, ...label];
+    const picture = (): RawNode =>
+      element('img', at, { attributes: { src, alt: own.get('alt') ?? base, width: size, height: size } }, []);
+    const look = {
+      'background-color': own.get('background-color') ?? network?.color,
+      'border-radius': own.get('border-radius'),
+      'line-height': '0',
+    };
+    const icon = element('table', at, { attributes: { cellpadding: '0', cellspacing: '0', border: '0' } }, [
+      element('tr', at, {}, [element('td', at, { attributes: { width: size }, styles: look }, [linked([picture()], {})])]),
+    ]);
+    return [
+      ...(src === undefined ? [] : [element('td', at, { styles: { padding: '4px' } }, [icon])]),
+      ...(children.some(isKept)
+        ? [
+            element('td', at, { styles: { padding: '4px 4px 4px 0', ...pick(own, ['font-family', 'font-size']) } }, [
+              linked(children, pick(own, TEXT_STYLES)),
+            ]),
+          ]
+        : []),
+    ];
   };
 
   const navbar = (node: RawElement, own: Attributes): RawNode[] => {
@@ -697,7 +713,8 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
       'border-radius': own.get('border-radius'),
     };
     const picture = own.get('background-url');
-    const height = pixelsOf(own.get('height')) ?? pixelsOf(own.get('background-height'));
+    const whole = pixelsOf(own.get('height')) ?? pixelsOf(own.get('background-height'));
+    const height = whole === undefined ? undefined : Math.max(whole - upright(own), 0);
     if (picture === undefined || picture === '')
       return element('div', node.at, { attributes: { [BAND]: '1', class: own.get('css-class') }, styles }, children);
     const shape = { picture, styles, width: room };
