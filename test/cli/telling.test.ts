@@ -371,6 +371,7 @@ await t.test('no command makes anything where there is no instance, and each say
     repair: ['log'],
     'templates preview': ['welcome'],
     'templates send-test': ['welcome'],
+    'templates convert': ['absent.html'],
     'emails show': [id],
     profiles: ['absent'],
   };

@@ -211,6 +211,7 @@ export const topics = [
   'docs/suppressions.md',
   'docs/privacy.md',
   'docs/unsubscribe.md',
+  'docs/import.md',
   'docs/webhooks.md',
   'docs/tracking.md',
   'docs/analytics.md',

@@ -5,6 +5,7 @@
 import { Option, type Command } from 'commander';
 import type { ListenOptions } from '../webhooks.js';
 import type { EmailsOptions } from './emails.js';
+import type { ConvertOptions } from './convert.js';
 import type { ListenFromAfarOptions } from './listen.js';
 import type { LoginOptions } from './connection.js';
 import type { RemoteOptions } from './output.js';
@@ -94,6 +95,20 @@ const addTemplates = (program: Command): readonly Command[] => {
       .action(
         telling(async (command) =>
           (await import('./preview.js')).preview(command.args[0] ?? '', command.optsWithGlobals<RenderOptions>()),
+        ),
+      ),
+    remote(templates, 'convert', 'make a template of a mail of another service, and tell what became of its parts')
+      .argument('<file>', 'HTML with Handlebars (SendGrid) or Mustachio (Postmark), MJML, or HTML of React Email')
+      .option('--out <file>', 'write the template there (default: standard output)')
+      .option('--sample <file>', 'JSON file with the variables as the other service gets them')
+      .option('--subject <text>', 'the subject in the language of the source (default: its title)')
+      .option('--name <text>', 'the name of the template (default: its subject)')
+      .option('--language <name>', 'auto, handlebars, mustachio, mjml or html (default: auto)')
+      .option('--compare <file>', 'write a page that shows the source and the template beside each other')
+      .option('--original <file>', 'the HTML that --compare shows for the source, such as MJML that is compiled')
+      .action(
+        telling(async (command) =>
+          (await import('./convert.js')).convert(command.args[0] ?? '', command.optsWithGlobals<ConvertOptions>()),
         ),
       ),
     rendering(remote(templates, 'send-test', 'send a template as a test'))

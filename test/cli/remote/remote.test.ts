@@ -273,6 +273,41 @@ await t.test('preview: of the service and of a file that was never pushed', asyn
   t.match(await run('templates', 'preview', 'ticket', '--format', 'pdf'), { code: 1, stderr: /not one of html, text/ });
 });
 
+await t.test('convert: a mail of another service, its notes by line, and a page with both', async (t) => {
+  const place = temporaryDirectory(t);
+  const [source, out, compare, sample] = ['mail.html', 'mail.json', 'both.html', 'sample.json'].map((name) =>
+    join(place, name),
+  ) as [string, string, string, string];
+  writeFileSync(source, '<p>Hello {{name}}</p>\n<script>alert("1")</script>\n{{> footer}}');
+  writeFileSync(sample, '{"name":"Ada"}');
+  const options = ['--sample', sample, '--subject', 'For {{name}}'];
+  const written = await run('templates', 'convert', source, ...options, '--out', out, '--compare', compare);
+  t.equal(written.code, 0);
+  t.match(written.stdout, `${source}:2:1 dropped <script> is left out`);
+  t.match(written.stdout, `${source}:3:1 dropped {{> footer}} is left out`);
+  t.match(written.stdout, /^2 dropped\n.*mail\.json written/m);
+  t.match(JSON.parse(readFileSync(out, 'utf8')), { name: 'For', subject: 'For {{name}}' });
+  const page = readFileSync(compare, 'utf8');
+  t.match(page, /Content-Security-Policy" content="default-src 'none'; /);
+  t.equal(page.split('<iframe sandbox="" srcdoc="').length, 3);
+  t.match(page, '&lt;script&gt;alert(&quot;1&quot;)');
+  t.notMatch(page, /<script/);
+  const plain = await run('templates', 'convert', source);
+  t.match(JSON.parse(plain.stdout), { subject: 'Imported template' });
+  t.match(plain.stderr, /2 dropped/);
+  const { stdout } = await run('templates', 'convert', source, ...options, '--json');
+  t.match(JSON.parse(stdout), { language: { name: 'handlebars' }, samples: { name: 'Ada' }, notes: [{ line: 2 }, {}] });
+  writeFileSync(source, '<mjml><mj-body><mj-text>{{a}}</mj-text></mj-body></mjml>');
+  await run('templates', 'convert', source, '--out', out, '--compare', compare);
+  t.match(readFileSync(compare, 'utf8'), /<pre>&lt;mjml&gt;/);
+  await run('templates', 'convert', source, '--out', out, '--compare', compare, '--original', sample);
+  t.match(readFileSync(compare, 'utf8'), 'srcdoc="{&quot;name');
+  writeFileSync(source, '{{#if a}}');
+  t.match(await run('templates', 'convert', source), { code: 1, stderr: /ends before a block/ });
+  t.match(await run('templates', 'convert', join(place, 'absent')), { code: 1, stderr: /there is no file .*absent/ });
+  t.match(await run('templates', 'convert', source, '--language', 'php'), { code: 1, stderr: /not one of auto/ });
+});
+
 await t.test('send-test, and emails list and show', async (t) => {
   const { code, stdout } = await run(
     'templates',

@@ -1635,7 +1635,7 @@ const textIn = (node: Element): string =>
 const isSimpleWidth = (width: string | undefined): width is string =>
   width !== undefined && width.endsWith('px') && parseFloat(width) >= 40;
 
-const withMargins = (box: Box, node: Element, { look }: Context): Box => {
+const withMargins = (box: Box, node: Element, { look }: Readonly<{ look: Look }>): Box => {
   const usual = (Object.hasOwn(USUAL, node.tag) ? (USUAL[node.tag]?.margin ?? 0) : 0) * look.fontSize;
   return {
     ...box,
@@ -1643,7 +1643,7 @@ const withMargins = (box: Box, node: Element, { look }: Context): Box => {
   };
 };
 
-const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Context): Box => {
+const boxOf = ({ styles, attributes, at, tag }: Element, { look }: Readonly<{ look: Look }>): Box => {
   const border = cssBorder(styles.get('border') ?? '');
   const written = styles.get('max-width') ?? styles.get('width') ?? attributes.get('width');
   const width = written === undefined || holdsMark(written) || tag === 'a' ? undefined : cssLength(written);
