@@ -78,7 +78,11 @@ const LANGUAGES: Readonly<Record<ConvertedTemplate['language']['name'], string>>
 };
 
 /** The notes in the order of the source, as an editor opens them: file, line, column. */
-const linesOf = (file: string, { language, notes, notesLeftOut }: ConvertedTemplate, paint: Paint): readonly string[] => {
+const linesOf = (
+  file: string,
+  { language, notes, notesLeftOut }: ConvertedTemplate,
+  paint: Paint,
+): readonly string[] => {
   const ordered = [...notes].sort(
     (one, other) => one.in.localeCompare(other.in) || one.line - other.line || one.column - other.column,
   );

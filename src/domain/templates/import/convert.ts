@@ -11,25 +11,11 @@ import { localeFault } from '../../rendering/check/format.js';
 import { mend } from '../../rendering/check/mend.js';
 import { cssColor } from '../../rendering/css.js';
 import { UNSUBSCRIBE_CONSTANT } from '../../rendering/scope/constants.js';
-import {
-  addedSides,
-  boxText,
-  commonLook,
-  isBlank,
-  isHidden,
-  lookIn,
-  NO_DEPTH,
-  NO_SIDES,
-  openBuilder,
-  propsOfLook,
-  sidesOf,
-  START,
-  toTheLeft,
-  type Builder,
-  type Look,
-  type Made,
-  type Sides,
-} from './components.js';
+import { addedSides, boxText, NO_SIDES, sidesOf, toTheLeft, type Made, type Sides } from './boxes.js';
+import { openBuilder, type Builder } from './components.js';
+import { commonLook, isHidden, lookIn, propsOfLook, START, type Look } from './look.js';
+import { NO_DEPTH } from './parts.js';
+import { isBlank } from './shapes.js';
 import {
   dialectOf,
   guessLanguage,

@@ -670,7 +670,9 @@ const openWriter = (attributesOf: AttributesOf, note: AddNote): Writer => {
       'line-height': '0',
     };
     const icon = element('table', at, { attributes: { cellpadding: '0', cellspacing: '0', border: '0' } }, [
-      element('tr', at, {}, [element('td', at, { attributes: { width: size }, styles: look }, [linked([picture()], {})])]),
+      element('tr', at, {}, [
+        element('td', at, { attributes: { width: size }, styles: look }, [linked([picture()], {})]),
+      ]),
     ]);
     return [
       ...(src === undefined ? [] : [element('td', at, { styles: { padding: '4px' } }, [icon])]),
