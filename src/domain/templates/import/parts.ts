@@ -24,6 +24,8 @@ import { hasPicture, loopOrBlock, type Picture, TEXT_BLOCKS } from './shapes.js'
 import { holdsMark, type Element, type Node } from './tree.js';
 
 const BOXES_MAX = 4;
+/** Addresses that a mail can load, whole or behind a placeholder. */
+const PICTURE_ADDRESS = /^(?:https?:\/\/|cid:|asset:|data:image\/|\{\{)/i;
 
 type Depth = Readonly<{ conditions: number; loops: number; boxes: number }>;
 
@@ -154,8 +156,22 @@ export const openParts = (
   };
 
   const imageOf = ({ image, link }: Picture, { scope, look }: Context): Made[] => {
-    const src = filled(image.attributes.get('src') ?? '', scope, image.at, 'picture');
+    const src = filled(
+      (image.attributes.get('src') ?? '').trim().replace(/^\/\//, 'https://'),
+      scope,
+      image.at,
+      'picture',
+    );
     if (src === '') return [];
+    if (!PICTURE_ADDRESS.test(src)) {
+      note(
+        'dropped',
+        image.at,
+        `The picture "${src.slice(0, 60)}" is left out: its address names no server`,
+        'Upload it to the gallery, and put an image in its place.',
+      );
+      return [];
+    }
     const alt = filled(image.attributes.get('alt') ?? '', scope, image.at);
     const width =
       lengthOf(image.styles.get('width') ?? image.attributes.get('width'), true) ??
