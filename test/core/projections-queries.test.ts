@@ -5,6 +5,8 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { EmailEvent } from '../../src/domain/email/events.js';
+import type { ApprovalStatus } from '../../src/domain/approvals/decider.js';
+import type { ApprovalEvent } from '../../src/domain/approvals/events.js';
 import { emailStatuses, type EmailStatus } from '../../src/domain/email/status.js';
 import { assertDefined, parseTeamId } from '../../src/domain/core/ids.js';
 import { defaultLimits } from '../../src/domain/core/limits.js';
@@ -640,4 +642,46 @@ void t.test('what a search finds is counted up to a bound, and says so', async (
     lowerBounds: ['queued'],
   });
   t.match(await queries.countEmails(team, {}), { counts: { queued: 12 }, lowerBounds: [] });
+});
+
+void t.test('approvals: one ends at its last moment, in every list and count, before an event says so', async (t) => {
+  const { queries, world, project } = await listed(t);
+  const data = {
+    ...{ at: T0, askedBy: 'apiKey:key_AAAAAAAAAAAAAAAAAAAAAA', askedByName: 'assistant', digest: 'cd', documents: [] },
+    ...{ templateId: 'inline', templateName: 'inline', templateRevision: 0, templateVersion: null },
+    ...{ recipientCount: 1, cost: { emails: 1, attachments: 0 }, scheduledAt: null },
+  };
+  const sealed = {
+    ...{ from: { email: 'desk@example.com' }, recipients: [{ email: 'ann@example.org', role: 'to' as const }] },
+    ...{ subject: 'Hello', attachments: [], warnings: [], request: {} },
+  };
+  const ask = (index: number, expiresAt: string, more: readonly ApprovalEvent[] = [], of = TEAM_ID) =>
+    world.append(
+      `approval-${idOf(index)}`,
+      [{ type: 'ApprovalRequested', data: { ...data, expiresAt }, sealed }, ...more],
+      of,
+    );
+  await ask(1, at(-1));
+  await ask(2, T0);
+  await ask(3, new Date(Date.parse(T0) + 1).toISOString());
+  await ask(4, at(60), [{ type: 'ApprovalExpired', data: { at: T0 } }]);
+  await ask(5, at(60), [{ type: 'ApprovalWithdrawn', data: { at: T0, withdrawnBy: 'user:1' } }]);
+  await ask(6, at(60));
+  await ask(7, at(60), [], OTHER);
+  await project();
+  const listOf = async (status?: ApprovalStatus) => {
+    const page = await queries.listApprovals(team, status === undefined ? {} : { status }, { page: 1, limit: 2 });
+    const rest = await queries.listApprovals(team, status === undefined ? {} : { status }, { page: 2, limit: 2 });
+    const all = [...page.data, ...rest.data];
+    for (const one of all) if (status !== undefined) t.equal(one.status, status);
+    for (const { status: shown, proposal } of all) t.equal(proposal !== null, shown === 'requested');
+    return [page.meta.total, all.map(({ id }) => id)];
+  };
+  t.strictSame(await listOf('requested'), [2, [idOf(6), idOf(3)]]);
+  t.strictSame(await listOf('expired'), [3, [idOf(4), idOf(2), idOf(1)]]);
+  t.strictSame(await listOf('withdrawn'), [1, [idOf(5)]]);
+  t.strictSame(await listOf('approved'), [0, []]);
+  t.strictSame(await listOf(), [6, [idOf(6), idOf(5), idOf(4), idOf(3)]]);
+  t.equal(await queries.openApprovals(team), 2);
+  t.equal(await queries.openApprovals(other), 1);
 });
