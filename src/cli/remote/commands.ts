@@ -3,6 +3,7 @@
  * that name the service stand before the command or after it.
  */
 import { Option, type Command } from 'commander';
+import { withoutKeys } from '../core/output.js';
 import type { ListenOptions } from '../webhooks.js';
 import type { EmailsOptions } from './emails.js';
 import type { ConvertOptions } from './convert.js';
@@ -45,9 +46,20 @@ const telling =
     }
   };
 
+/** Tells why commander refuses a call. Its options are not read then, but its words are there. */
+const tellMisuse = (command: Command, text: string): string => {
+  let root: Command & Readonly<{ rawArgs?: readonly string[] }> = command;
+  while (root.parent !== null) root = root.parent;
+  if (root.rawArgs?.includes('--json') !== true) return `${text}(--help says more)\n`;
+  const message = withoutKeys(text.trim().replace(/^error: /, ''));
+  return `${JSON.stringify({ error: { code: 'OPTION_INVALID', message } })}\n`;
+};
+
 const remote = (parent: Command, name: string, description: string): Command => {
   const command = parent.command(name).description(description);
   for (const option of serviceOptions()) command.addOption(option);
+  command.showHelpAfterError(false);
+  command.configureOutput({ outputError: (text, write) => write(tellMisuse(command, text)) });
   return command.option('--json', 'as JSON').option('--no-color', 'without colours, as with NO_COLOR');
 };
 

@@ -34,8 +34,9 @@ export const connect = (options: RemoteOptions): Connection => {
   const settings = readRemoteSettings();
   const { url, key } = targetOf(options, settings);
   warnOfPlainHttp(url);
+  const [token, renew] = typeof key === 'string' ? [key, undefined] : [() => key(), key];
   return {
-    client: createClient({ url, key, fetch: tellingFetch() }),
+    client: createClient({ url, key: token, fetch: tellingFetch(renew, options.json === true) }),
     url,
     hasColor: settings.hasColor && options.color !== false,
   };
@@ -50,11 +51,15 @@ export const isConnected = (): boolean => {
 /** A person is told why a command waits. */
 const SLOW_MS = 5_000;
 
-/** Calls that tell once that the service takes long, and once that it limits how often it is called. */
-const tellingFetch = (): typeof fetch => {
+/**
+ * Calls that tell once that the service takes long, and once that it limits how often it is called; with `--json` they
+ * tell nothing, so that standard error holds JSON alone. A token that has ended by the clock of the service is renewed,
+ * whatever the clock of this machine says.
+ */
+const tellingFetch = (renew: Token | undefined, isJson: boolean): typeof fetch => {
   const told = new Set<string>();
   const tell = (line: string): void => {
-    if (!told.has(line)) printFault(`sealpost: ${line}`);
+    if (!isJson && !told.has(line)) printFault(`sealpost: ${line}`);
     told.add(line);
   };
   return async (input, init) => {
@@ -62,14 +67,25 @@ const tellingFetch = (): typeof fetch => {
     try {
       const response = await fetch(input, init);
       if (response.status === 429) tell('the service limits the calls of a minute; the command goes on when it may');
-      return response;
+      if (response.status !== 401 || renew === undefined || !(await isExpired(response.clone()))) return response;
+      const headers = new Headers(init?.headers);
+      headers.set('authorization', `Bearer ${await renew(headers.get('authorization')?.slice('Bearer '.length))}`);
+      return await fetch(input, { ...init, headers });
     } finally {
       clearTimeout(timer);
     }
   };
 };
 
-type Target = Readonly<{ url: string; key: string | (() => Promise<string>) }>;
+const isExpired = async (response: Response): Promise<boolean> => {
+  const body: unknown = await response.json().catch(() => undefined);
+  return isRecord(body) && body['code'] === 'TOKEN_EXPIRED';
+};
+
+/** Gives an access token. In: one that the service has refused, if any. */
+type Token = (refused?: string) => Promise<string>;
+
+type Target = Readonly<{ url: string; key: string | Token }>;
 
 const targetOf = (options: RemoteOptions, settings: RemoteSettings): Target => {
   const stored = readProfiles(settings.profilesFile);
@@ -131,38 +147,53 @@ const profileOf = ({ profiles }: Profiles, name: string): Profile => {
 };
 
 const ofProfile = (profile: Profile, name: string, { profilesFile }: RemoteSettings): Target =>
-  'key' in profile ? profile : { url: profile.url, key: () => freshToken(profilesFile, name, profile.tokens) };
+  'key' in profile ? profile : { url: profile.url, key: tokenOf(profilesFile, name, profile.tokens) };
 
 /**
- * Out: an access token that lives on for a minute. A refresh token works once: the profiles are locked, so that the
+ * Gives an access token that lives on for a minute. A refresh token works once: the profiles are locked, so that the
  * second of two processes takes what the first one got.
  */
-const freshToken = async (file: string, name: string, known: RemoteTokens): Promise<string> => {
-  const isFresh = ({ expiresAt }: RemoteTokens): boolean => Date.parse(expiresAt) - openClock().now() > BEFORE_END_MS;
-  if (isFresh(known)) return known.accessToken;
-  return withLock(file, async () => {
-    const stored = readProfiles(file);
-    const profile = profileOf(stored, name);
-    if ('key' in profile) return profile.key;
-    if (isFresh(profile.tokens)) return profile.tokens.accessToken;
-    const { refreshTokens } = await import('./oauth-login.js');
-    const tokens = await refreshTokens(profile.url, profile.tokens);
-    writeProfiles(file, { ...stored, profiles: { ...stored.profiles, [name]: { url: profile.url, tokens } } });
-    return tokens.accessToken;
-  });
+const tokenOf = (file: string, name: string, stored: RemoteTokens): Token => {
+  let known = stored;
+  return async (refused) => {
+    const isGood = ({ expiresAt, accessToken }: RemoteTokens): boolean =>
+      accessToken !== refused && Date.parse(expiresAt) - openClock().now() > BEFORE_END_MS;
+    if (isGood(known)) return known.accessToken;
+    return withLock(file, async () => {
+      const all = readProfiles(file);
+      const profile = profileOf(all, name);
+      if ('key' in profile) return profile.key;
+      known = profile.tokens;
+      if (isGood(known)) return known.accessToken;
+      known = await refreshed(profile.url, known);
+      writeProfiles(file, { ...all, profiles: { ...all.profiles, [name]: { url: profile.url, tokens: known } } });
+      return known.accessToken;
+    });
+  };
+};
+
+/** Rejects with NOT_REACHED where the service may answer later: a command that follows it goes on. */
+const refreshed = async (url: string, tokens: RemoteTokens): Promise<RemoteTokens> => {
+  const { refreshTokens, RemoteSignInFault } = await import('./oauth-login.js');
+  try {
+    return await refreshTokens(url, tokens);
+  } catch (fault) {
+    if (!(fault instanceof RemoteSignInFault) || !fault.isPassing) throw fault;
+    throw new SealpostError({ code: 'NOT_REACHED', message: fault.message, status: 0, cause: fault });
+  }
 };
 
 /** Does the work while no other process changes the profiles. */
 const withLock = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
   const lock = `${file}.lock`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(file);
   for (let handle: number | undefined; handle === undefined;)
     try {
       handle = openSync(lock, 'wx', 0o600);
       writeSync(handle, String(process.pid));
       closeSync(handle);
     } catch (fault) {
-      if (!(fault instanceof Error && 'code' in fault && fault.code === 'EEXIST')) throw fault;
+      if (!(fault instanceof Error && 'code' in fault && fault.code === 'EEXIST')) throw notWritten(file, fault);
       if (isAbandoned(lock)) rmSync(lock, { force: true });
       else await wait(LOCK_PAUSE_MS);
     }
@@ -172,6 +203,20 @@ const withLock = async <Result>(file: string, work: () => Promise<Result>): Prom
     rmSync(lock, { force: true });
   }
 };
+
+const makeFolder = (file: string): void => {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (fault) {
+    throw notWritten(file, fault);
+  }
+};
+
+const notWritten = (file: string, fault: unknown): CliFault =>
+  new CliFault(
+    'PROFILES_UNSAFE',
+    `${file} cannot be written: ${reasonOf(fault)}; set XDG_CONFIG_HOME to a folder of yours, or use SEALPOST_API_KEY`,
+  );
 
 /** A process that was killed leaves its lock behind. */
 const isAbandoned = (lock: string): boolean => {
@@ -217,7 +262,6 @@ const isProfile = (value: unknown): value is Profile =>
       )));
 
 const writeProfiles = (file: string, profiles: Profiles): void => {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   replaceDurably(file, `${JSON.stringify(profiles, undefined, 2)}\n`);
 };
 
@@ -236,17 +280,22 @@ export const login = async (options: LoginOptions): Promise<void> => {
   if (!NAME.test(name))
     throw new CliFault('OPTION_INVALID', `--profile ${name}: a name has up to 100 letters, digits and . _ : -`);
   warnOfPlainHttp(url);
-  // Faults of the file are told before somebody signs in.
-  readProfiles(settings.profilesFile);
+  // Faults of the file, and of a folder that cannot be written, are told before somebody signs in.
+  await withLock(settings.profilesFile, () => Promise.resolve(readProfiles(settings.profilesFile)));
   const profile: Profile =
     options.key === undefined
       ? { url, tokens: await signedIn(url, options) }
       : { url, key: await checkedKey(url, options.key === '-' ? await keyFromInput() : options.key) };
-  await withLock(settings.profilesFile, () => {
+  const replaced = await withLock(settings.profilesFile, () => {
     const { profiles } = readProfiles(settings.profilesFile);
     writeProfiles(settings.profilesFile, { current: name, profiles: { ...profiles, [name]: profile } });
-    return Promise.resolve();
+    return Promise.resolve(Object.hasOwn(profiles, name) ? profiles[name] : undefined);
   });
+  if (replaced !== undefined && 'tokens' in replaced) {
+    const { signOut } = await import('./oauth-login.js');
+    // The command has replaced these tokens. Where the service is away they expire by themselves.
+    await signOut(replaced.url, replaced.tokens).catch(() => undefined);
+  }
   if (options.json === true) return printJson({ profile: name, url });
   print(`Commands from afar now call ${url} (profile ${name}).`);
 };

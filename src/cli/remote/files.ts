@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -163,7 +164,17 @@ export const writeTemplateFile = (
   mkdirSync(dirname(file), { recursive: true });
   const schema = { $schema: `../schemas/${schemaFiles[kind]}` };
   const text = `${JSON.stringify(inOrderOf(former, { ...schema, ...(former === undefined ? {} : pick(former, '$schema')), ...content }), undefined, 2)}\n`;
-  writeFileSync(file, text);
+  replaceFile(file, text);
+};
+
+/** Writes the whole file or, where the program is ended meanwhile, nothing of it. */
+const replaceFile = (file: string, text: string): void => {
+  const place = existsSync(file) ? realpathSync(file) : file;
+  const partial = `${place}.partial`;
+  // A symbolic link of that name is not followed.
+  rmSync(partial, { force: true });
+  writeFileSync(partial, text, { flag: 'wx' });
+  renameSync(partial, place);
 };
 
 /** Removes the file of a template that has another name by now. */

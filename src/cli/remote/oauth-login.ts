@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type * as OpenId from 'openid-client';
 import { openClock } from '../../service/ops/clock.js';
 import { isoTime } from '../../domain/core/time.js';
+import { CliFault } from './output.js';
 
 /** The client that every service knows. */
 export const CLI_CLIENT_ID = 'sealpost-cli';
@@ -39,9 +40,14 @@ export type SignInRequest = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/** A sign-in that failed; the message is for the person. */
-export class RemoteSignInFault extends Error {
-  override readonly name = 'RemoteSignInFault';
+/** A sign-in that failed; the message is for the person. `isPassing`: the service did not decide it, and may later. */
+export class RemoteSignInFault extends CliFault {
+  readonly isPassing: boolean;
+
+  constructor(message: string, { isPassing = false, cause }: Readonly<{ isPassing?: boolean; cause?: unknown }> = {}) {
+    super('SIGN_IN_FAILED', message, { cause });
+    this.isPassing = isPassing;
+  }
 }
 
 const TIMEOUT_S = 30;
@@ -116,7 +122,7 @@ const discovered = async (text: string): Promise<OpenId.Configuration> => {
   } catch (fault) {
     throw new RemoteSignInFault(
       `${text} does not answer as a sealpost service of that address: ${reasonOf(fault)}. The address must be its SEALPOST_PUBLIC_URL.`,
-      { cause: fault },
+      { cause: fault, isPassing: true },
     );
   }
 };
@@ -278,7 +284,11 @@ const inWords = async <Result>(act: () => Promise<Result>): Promise<Result> => {
     return await act();
   } catch (fault) {
     if (fault instanceof RemoteSignInFault) throw fault;
-    throw new RemoteSignInFault(messages[codeOf(fault)] ?? `The sign-in failed: ${reasonOf(fault)}.`, { cause: fault });
+    const code = codeOf(fault);
+    throw new RemoteSignInFault(messages[code] ?? `The sign-in failed: ${reasonOf(fault)}.`, {
+      cause: fault,
+      isPassing: !decided.has(code),
+    });
   }
 };
 
@@ -289,6 +299,16 @@ const messages: Readonly<Partial<Record<string, string>>> = {
   OAUTH_TIMEOUT: 'The service does not answer, or the code has expired. Sign in again.',
   OAUTH_ABORT: 'The sign-in was given up.',
 };
+
+/** Answers of the service after which asking again changes nothing. */
+const decided: ReadonlySet<string> = new Set([
+  'access_denied',
+  'expired_token',
+  'invalid_grant',
+  'invalid_client',
+  'unauthorized_client',
+  'OAUTH_ABORT',
+]);
 
 const codeOf = (fault: unknown): string => {
   const { error, code } = fault as Readonly<{ error?: unknown; code?: unknown }>;

@@ -20,6 +20,7 @@ export type CliCode =
   | 'PROFILE_UNKNOWN'
   | 'PROFILES_UNSAFE'
   | 'KEY_REFUSED'
+  | 'SIGN_IN_FAILED'
   | 'OPTION_INVALID'
   | 'FILE_INVALID'
   | 'NOT_FOUND'
@@ -33,8 +34,8 @@ export class CliFault extends Error {
   override readonly name = 'CliFault';
   readonly code: CliCode;
 
-  constructor(code: CliCode, message: string) {
-    super(message);
+  constructor(code: CliCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }

@@ -105,14 +105,15 @@ export const preview = async (reference: string, options: RenderOptions): Promis
   const { client } = connect(options);
   const template = await templateOf(client, reference, options.attachment);
   const { subject, extension, bytes, told } = await rendered(client, template, options);
-  for (const line of told) printFault(line);
   const { out, open = false, json = false } = options;
+  if (!json) for (const line of told) printFault(line);
   if (out === undefined && !open) {
     if (json)
       return printJson({
         subject,
         format: extension,
         content: bytes.toString(template.kind === 'email' ? 'utf8' : 'base64'),
+        warnings: told,
       });
     if (template.kind !== 'email' && process.stdout.isTTY)
       throw new CliFault('OPTION_INVALID', 'a document is no text for a terminal: give --out FILE or --open');
@@ -122,9 +123,10 @@ export const preview = async (reference: string, options: RenderOptions): Promis
   writeFileSync(file, bytes);
   if (open) {
     const { openInBrowser } = await import('./oauth-login.js');
-    if (!(await openInBrowser(pathToFileURL(resolve(file)).href))) printFault('no browser opens on this machine');
+    if (!(await openInBrowser(pathToFileURL(resolve(file)).href)) && !json)
+      printFault('no browser opens on this machine');
   }
-  if (json) return printJson({ subject, format: extension, file });
+  if (json) return printJson({ subject, format: extension, file, warnings: told });
   print(`${subject === undefined ? '' : `${safe(subject)}: `}${file}`);
 };
 
@@ -144,13 +146,13 @@ export const sendTest = async (reference: string, options: RenderOptions): Promi
   const template = await templateOf(client, reference);
   if (template.kind !== 'email') throw new CliFault('OPTION_INVALID', `${reference} is no template of emails`);
   const { subject, html, text, told } = await renderedEmail(client, template, options);
-  for (const line of told) printFault(line);
+  if (options.json !== true) for (const line of told) printFault(line);
   const sent = await client.send({
     to,
     content: { subject: `[Test] ${subject}`, html, text },
     tags: ['template-test'],
   });
-  if (options.json === true) return printJson(sent);
+  if (options.json === true) return printJson({ ...sent, warnings: told });
   print(`A test of ${safe(reference)} is on its way: ${idOfSent(sent)}`);
 };
 

@@ -84,17 +84,24 @@ export const callsOf = ({ templates, attachmentTemplates, blocks }: Client, kind
 
 const SAME_TIME = 6;
 
-/** Does the work for each item, a few at a time, and keeps their order. */
+/** Does the work for each item, a few at a time, and keeps their order. After a fault no further item is begun. */
 const forEach = async <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> => {
   const results: Result[] = [];
+  const faults: unknown[] = [];
   let next = 0;
   const lane = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+    for (let at = next++; at < items.length && faults.length === 0; at = next++)
+      try {
+        results[at] = await work(items[at]!);
+      } catch (fault) {
+        faults.push(fault);
+      }
   };
   await Promise.all(Array.from({ length: Math.min(SAME_TIME, items.length) }, lane));
+  if (faults.length > 0) throw faults[0];
   return results;
 };
 
@@ -163,32 +170,55 @@ const renamedOf = (files: readonly TemplateFile[], listed: readonly Listed[], me
       : [{ file, to: nameOf(found.kind, found.item.slug) }];
   });
 
+/**
+ * Keeps what is known of each file also where the work fails, or Ctrl-C ends it between two files: the next run goes on
+ * from there.
+ */
+const remembering = async <Result>(memory: Memory, work: () => Promise<Result>): Promise<Result> => {
+  const stop = (): void => {
+    memory.save();
+    process.exit(INTERRUPTED);
+  };
+  process.once('SIGINT', stop);
+  try {
+    return await work();
+  } finally {
+    process.off('SIGINT', stop);
+    memory.save();
+  }
+};
+
+/** The exit code of a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
 /** Writes the templates of the service into files. A file that was edited here and there is not replaced. */
 export const pull = async (directory: string, options: FolderOptions): Promise<void> => {
   const { client, url } = connect(options);
   const [listed, files] = [await listedOn(client, options.only), readFolder(directory, options.only)];
   assertFound(options.only, [...listed.map(({ kind, item }) => ({ kind, slug: item.slug })), ...files]);
   const memory = openMemory(directory, url);
-  const results = await forEach(listed, async ({ kind, item }) => {
-    const name = nameOf(kind, item.slug);
-    const file = files.find((one) => one.name === name);
-    if (file !== undefined && isAsKnown(memory.known(name), item, file))
-      return { name, kind, state: 'unchanged' as const };
-    const stored = await callsOf(client, kind).get(item.id);
-    const content = contentOf(kind, stored);
-    if (file !== undefined && isSameContent(kind, content, file.content)) {
+  const results = await remembering(memory, () =>
+    forEach(listed, async ({ kind, item }) => {
+      const name = nameOf(kind, item.slug);
+      const file = files.find((one) => one.name === name);
+      if (file !== undefined && isAsKnown(memory.known(name), item, file))
+        return { name, kind, state: 'unchanged' as const };
+      const stored = await callsOf(client, kind).get(item.id);
+      const content = contentOf(kind, stored);
+      if (file !== undefined && isSameContent(kind, content, file.content)) {
+        memory.note(name, knownOf(kind, stored));
+        return { name, kind, state: 'unchanged' as const };
+      }
+      // The file is as it was pulled or pushed last: nobody edited it here.
+      const isUnedited =
+        file !== undefined && memory.known(name)?.fingerprint === fingerprintOf(kind, alignedTo(content, file.content));
+      if (file !== undefined && !isUnedited && options.force !== true) return { name, kind, state: 'kept' as const };
+      const former = file === undefined ? undefined : readJsonFile(join(directory, name));
+      writeTemplateFile(directory, { kind, slug: item.slug, content }, former);
       memory.note(name, knownOf(kind, stored));
-      return { name, kind, state: 'unchanged' as const };
-    }
-    // The file is as it was pulled or pushed last: nobody edited it here.
-    const isUnedited =
-      file !== undefined && memory.known(name)?.fingerprint === fingerprintOf(kind, alignedTo(content, file.content));
-    if (file !== undefined && !isUnedited && options.force !== true) return { name, kind, state: 'kept' as const };
-    const former = file === undefined ? undefined : readJsonFile(join(directory, name));
-    writeTemplateFile(directory, { kind, slug: item.slug, content }, former);
-    memory.note(name, knownOf(kind, stored));
-    return { name, kind, state: file === undefined ? ('new' as const) : ('updated' as const) };
-  });
+      return { name, kind, state: file === undefined ? ('new' as const) : ('updated' as const) };
+    }),
+  );
   const renamed = renamedOf(files, listed, memory).filter(({ file }) => {
     const isUnedited = memory.known(file.name)?.fingerprint === fingerprintOf(file.kind, file.content);
     if (isUnedited) {
@@ -435,14 +465,19 @@ export const push = async (directory: string, options: PushOptions): Promise<voi
     );
   }
   const results: Pushed[] = [];
-  for (const standing of standings) {
-    if (standing.state === 'only-there') continue;
-    const result = await pushed(client, standing, { isPublished, isForced, memory });
-    results.push(result);
-    if (!isJson) tellPushed(result, paint);
-  }
-  memory.save();
   const onlyThere = standings.filter(({ state }) => state === 'only-there').map(({ name }) => name);
+  await remembering(memory, async () => {
+    for (const standing of standings) {
+      if (standing.state === 'only-there') continue;
+      const result = await pushed(client, standing, { isPublished, isForced, memory });
+      results.push(result);
+      if (!isJson) tellPushed(result, paint);
+    }
+  }).catch((fault: unknown) => {
+    // Some are pushed, and the rest is not: a script learns both.
+    if (isJson) printJson({ templates: results, onlyThere });
+    throw fault;
+  });
   const failed = results.filter(({ state }) => state === 'failed').length;
   if (failed > 0) process.exitCode = 1;
   if (isJson) return printJson({ templates: results, onlyThere });

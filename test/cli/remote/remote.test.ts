@@ -255,6 +255,79 @@ await t.test('folders that are damaged, or that lead elsewhere', async (t) => {
   t.notOk(existsSync(join(outside, 'escaped.json')));
 });
 
+await t.test(
+  'a pull that breaks off, or that Ctrl-C ends, is whole as far as it came, and goes on from there',
+  async (t) => {
+    const other = temporaryDirectory(t);
+    const slugs = ['emails/news', 'emails/ticket', 'emails/password-reset'];
+    const isOne = (path: string): boolean => /^\/api\/templates\/(?!attachment)[^/?]+$/.test(path);
+    let asked = 0;
+    const broken = await openBetween(async (_method, path, reply) => {
+      if (!isOne(path) || (asked += 1) < slugs.length) return false;
+      reply.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' }).write('{"id":');
+      await eventually(
+        'the others are written',
+        () => existsSync(join(other, 'emails')) && readdirSync(join(other, 'emails')).length === 2,
+      );
+      reply.destroy();
+      return true;
+    });
+    const pull = ['templates', 'pull', other, '--only', slugs.join()];
+    t.match(await run(...pull, '--url', broken, '--key', key), {
+      code: 1,
+      stderr: 'sealpost: The answer of the service broke off. (NOT_REACHED)\n',
+    });
+    const state = read('.sealpost/state.json', other)[broken] as Fields;
+    const written = readdirSync(join(other, 'emails'));
+    t.same(Object.keys(state).sort(), written.map((name) => `emails/${name}`).sort());
+    // A template of which the file is there changes: the file was not edited here, and is replaced.
+    const slug = written[0]!.replace('.json', '');
+    const { subject } = await client.templates.get(slug);
+    await client.templates.update(slug, { subject: 'Changed meanwhile' });
+    const forward = await openBetween(() => Promise.resolve(false));
+    const kept = JSON.parse(readFileSync(fileOf('.sealpost/state.json', other), 'utf8')) as Fields;
+    writeFileSync(fileOf('.sealpost/state.json', other), JSON.stringify({ [forward]: kept[broken] }));
+    t.match(await run(...pull, '--url', forward, '--key', key), { code: 0, stdout: /^2 written, 1 unchanged$/m });
+    await client.templates.update(slug, { subject });
+
+    const ended = temporaryDirectory(t);
+    const held = await openBetween(async (_method, path) => {
+      if (!isOne(path)) return false;
+      const isFirst = (asked += 1) === slugs.length + 1;
+      if (!isFirst) await new Promise(() => undefined);
+      return false;
+    });
+    asked = slugs.length;
+    const child = started(['templates', 'pull', ended, '--only', slugs.join(), '--url', held, '--key', key]);
+    await eventually(
+      'a file is there',
+      () => existsSync(join(ended, 'emails')) && readdirSync(join(ended, 'emails')).length === 1,
+    );
+    t.match(await child.end('SIGINT'), { code: 130 });
+    const [only = ''] = readdirSync(join(ended, 'emails'));
+    t.match(read(`emails/${only}`, ended), { slug: only.replace('.json', '') });
+    t.same(Object.keys(read('.sealpost/state.json', ended)[held] as Fields), [`emails/${only}`]);
+  },
+);
+
+await t.test('a push that breaks off says what it did', async (t) => {
+  const other = temporaryDirectory(t);
+  await run('templates', 'pull', other, '--only', 'emails/news,emails/ticket');
+  for (const name of ['emails/news.json', 'emails/ticket.json']) edit(name, { subject: 'Pushed' }, other);
+  let changes = 0;
+  const broken = await openBetween((method, _path, reply) => {
+    if (method !== 'PATCH' || (changes += 1) === 1) return Promise.resolve(false);
+    reply.destroy();
+    return Promise.resolve(true);
+  });
+  const { code, stdout, stderr } = await run('templates', 'push', other, '--json', '--url', broken, '--key', key);
+  t.equal(code, 1);
+  t.match(JSON.parse(stdout), { templates: [{ file: 'emails/news.json', state: 'updated' }] });
+  t.match(JSON.parse(stderr), { error: { code: 'NOT_REACHED' } });
+  t.match(await run('templates', 'push', other), { code: 0, stdout: /^1 pushed, 1 unchanged$/m });
+  await run('templates', 'pull', folder, '--force');
+});
+
 await t.test('preview: of the service and of a file that was never pushed', async (t) => {
   const out = join(temporaryDirectory(t), 'out.html');
   t.match(await run('templates', 'preview', 'order-confirmation', '--out', out), { code: 0, stdout: /out\.html\n$/ });
@@ -394,6 +467,27 @@ await t.test('faults name themselves, and no key', async (t) => {
   t.match(local, { code: 1, stderr: /timeline works on the data directory of this machine/ });
   t.match(await runBare('emails', 'list'), { code: 1, stderr: /no service is named: run `sealpost login --url/ });
   t.match(await runBare('emails', 'list', '--url', base), { code: 1, stderr: /there is no key for / });
+  for (const args of [
+    ['templates', 'list', '--wrong'],
+    ['templates', 'preview'],
+    ['emails', 'show'],
+    ['emails', 'list', '--status', 'lost'],
+    ['templates', 'preview', 'nothing'],
+    ['login', '--key', 'x'],
+    ['logout', '--profile', 'nobody'],
+    ['profiles', 'nobody'],
+    ['webhooks', 'listen', '--events', 'nothing'],
+  ]) {
+    const told = await run(...args, '--json');
+    t.match(JSON.parse(told.stderr), { error: { code: /^[A-Z_]+$/, message: String } }, args.join(' '));
+    t.match(told, { code: 1, stdout: '' });
+  }
+  const homeless = { ...settings, XDG_CONFIG_HOME: '/dev/null/home' };
+  t.match(await runCommand(['login', '--url', base, '--no-browser'], homeless), {
+    code: 1,
+    stdout: '',
+    stderr: /profiles\.json cannot be written: a part of its path is no directory; set XDG_CONFIG_HOME/,
+  });
   for (const { stdout, stderr } of [refused, json, forbidden, unknown, swapped, away, html, local])
     t.notMatch(stdout + stderr, /sk_\w{8}/);
 });
@@ -506,8 +600,65 @@ await t.test('login: by a code on another device, and by the browser of the mach
   t.match(await runBare('logout'), { code: 0, stdout: /its grant has ended/ });
   const { accessToken = '' } = kept.profiles['browser']!.tokens;
   t.equal((await fetch(`${base}/api/emails`, { headers: { authorization: `Bearer ${accessToken}` } })).status, 401);
+
+  // A second sign-in of the same name takes the place of the first, whose grant ends.
+  const first = kept.profiles['device']!.tokens['accessToken'] ?? '';
+  const again = started(['login', '--url', base, '--no-browser', '--profile', 'device'], bare);
+  await allow(await eventually('it shows the code', () => /^or open (\S+)$/m.exec(again.output())?.[1]));
+  t.match(await again.ended, { code: 0 });
+  t.equal((await fetch(`${base}/api/emails`, { headers: { authorization: `Bearer ${first}` } })).status, 401);
   t.match(await runBare('logout', '--profile', 'device'), { code: 0 });
 });
+
+await t.test(
+  'a token that the service calls expired is renewed, and a service that is away is asked again',
+  async (t) => {
+    let [refreshes, isAway] = [0, true];
+    const service = createServer((request, reply) => {
+      const at = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+      const answer = (status: number, body: unknown) =>
+        void reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      const { url = '', headers } = request;
+      if (url.startsWith('/.well-known/')) return answer(200, { issuer: at, token_endpoint: `${at}/oauth/token` });
+      if (url === '/oauth/token') {
+        if (isAway) {
+          isAway = false;
+          return answer(503, {});
+        }
+        refreshes += 1;
+        const tokens = {
+          access_token: 'new',
+          refresh_token: `next${refreshes}`,
+          token_type: 'Bearer',
+          expires_in: 3_600,
+        };
+        return answer(200, tokens);
+      }
+      return headers.authorization === 'Bearer new'
+        ? answer(200, { data: [], meta: { nextCursor: null } })
+        : answer(401, { error: 'Unauthorized', code: 'TOKEN_EXPIRED', message: 'It has expired.' });
+    });
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => void service.close(() => undefined).closeAllConnections());
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const own = temporaryDirectory(t);
+    mkdirSync(join(own, 'sealpost'));
+    const signedIn = (expiresAt: string) => {
+      const tokens = { issuer: url, accessToken: 'old', refreshToken: 'first', expiresAt, scopes: [] };
+      const profiles = { current: 'one', profiles: { one: { url, tokens } } };
+      writeFileSync(join(own, 'sealpost', 'profiles.json'), JSON.stringify(profiles), { mode: 0o600 });
+    };
+    for (const expiresAt of ['2020-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z']) {
+      signedIn(expiresAt);
+      t.match(await runCommand(['emails', 'list'], { XDG_CONFIG_HOME: own }), {
+        code: 0,
+        stdout: 'There is no such email.\n',
+      });
+      t.match(await runCommand(['emails', 'list'], { XDG_CONFIG_HOME: own }), { code: 0 });
+    }
+    t.equal(refreshes, 2, 'one for each, and none for the second command');
+  },
+);
 
 await t.test('the page of the commands from afar, as a reader follows it', async (t) => {
   const reader = { base, key, directory: temporaryDirectory(t), settings: { XDG_CONFIG_HOME: home } };
