@@ -10,7 +10,7 @@ import { temporaryDirectory } from './data-directory.js';
 import { openDnsServer } from './dns-server.js';
 import { copyFounded } from './founded.js';
 import { png } from './pictures.js';
-import { environmentOf, finished, mainFile, startServer, type ServerProcess, type Settings } from './server-process.js';
+import { environmentOf, finished, startServer, type ServerProcess, type Settings } from './server-process.js';
 
 /** Compiled tests lie two folders deep in the output: build/test. */
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -96,8 +96,8 @@ const script = (blocks: readonly Shown[], reader: Reader): string => {
  */
 export const equip = ({ base, key, directory, settings }: Reader): NodeJS.ProcessEnv => {
   const programs = {
-    npx: `[ "$1" = sealpost ] && shift\nexec '${process.execPath}' '${mainFile}' "$@"`,
-    quiet: `until [ "$(newest '.status')" != queued ] && [ "$(newest '.status')" != processing ]; do [ -n "$WAITING" ] && exit; /bin/sleep 0.05; done`,
+    npx: `[ "$1" = sealpost ] && shift\nexec '${process.execPath}' '${join(root, 'bin/sealpost.js')}' "$@"`,
+    quiet: `while status=$(newest '.status'); [ "$status" = queued ] || [ "$status" = processing ]; do [ -n "$WAITING" ] && exit; /bin/sleep 0.05; done`,
     newest: [
       `[ -n "$id" ] || id=$(curl -s '${base}/api/emails?limit=1' -H 'Authorization: Bearer ${key}' | jq -r '.data[0].id // empty')`,
       `[ -z "$id" ] || curl -s "${base}/api/emails/$id" -H 'Authorization: Bearer ${key}' | jq -r "$1"`,

@@ -10,12 +10,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Page, Told } from './client-forms.js';
 
 const { PAGE_COMMANDS: file = '', WAITING: waiting = '', ...environment } = process.env;
+const { API_URL: base = '', API_KEY: key = '' } = environment;
+// A program of a page may put another in its place.
+const { fetch } = globalThis;
 const commands = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
 const bash = spawn('bash', [], { env: { ...environment, WAITING: waiting }, stdio: ['pipe', 'pipe', 'inherit'] });
 bash.stdin.write('set -a -o pipefail\n');
 
 const END = '\0==end==\0';
 let said = '';
+/** The exported variables of the shell after its last command. */
+let variables: ReadonlyMap<string, string> = new Map();
 let heard: () => void = () => undefined;
 bash.stdout.setEncoding('utf8').on('data', (text: string) => {
   said += text;
@@ -31,13 +36,37 @@ const run = async (command: string): Promise<Readonly<{ text: string; code: numb
   bash.stdin.write(`{ ${command}\n} </dev/null\nprintf '\\0%s\\0' $?; env -0; printf '\\0==end==\\0'\n`);
   await done;
   bash.removeAllListeners('close');
-  const [text = '', code, ...variables] = said.split('\0');
+  const [text = '', code, ...exported] = said.split('\0');
   said = '';
-  for (const variable of variables) {
-    const [, name = '', value = ''] = /^(\w+)=([^]*)$/.exec(variable) ?? [];
-    if (name !== '') process.env[name] = value;
-  }
+  variables = new Map(
+    exported.flatMap((variable) => {
+      const [, name, value = ''] = /^(\w+)=([^]*)$/.exec(variable) ?? [];
+      return name === undefined ? [] : [[name, value] as const];
+    }),
+  );
+  for (const [name, value] of variables) process.env[name] = value;
   return { text, code: Number(code) };
+};
+
+/** The status of an email in an answer; other answers have none. */
+const askStatus = async (path: string): Promise<unknown> => {
+  const answer = await fetch(`${base}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  const body = (await answer.json()) as Readonly<{
+    status?: unknown;
+    data?: readonly Readonly<{ status?: unknown }>[];
+  }>;
+  return body.data === undefined ? body.status : body.data[0]?.status;
+};
+
+/** Waits until the email that the page speaks of has left, without the programs that `quiet` of a shell would start. */
+const quiet = async (): Promise<void> => {
+  const id = variables.get('id') ?? '';
+  for (;;) {
+    const status = await askStatus(id === '' ? '/api/emails?limit=1' : `/api/emails/${encodeURIComponent(id)}`);
+    if (status !== 'queued' && status !== 'processing') return;
+    if ((variables.get('WAITING') ?? '') !== '') return;
+    await pause(50);
+  }
 };
 
 const tell = (told: Told): void => void process.stdout.write(`${JSON.stringify(told)}\n`);
@@ -56,7 +85,7 @@ const pageShell: Page = {
   shell: async (block) => {
     const { text, code } = await run(commands[block] ?? '');
     tell({ block, code, text });
-    await run('quiet');
+    await quiet();
   },
   begin: async (sets) => {
     logged = [];
@@ -67,7 +96,7 @@ const pageShell: Page = {
       if (!name.includes('.')) await run(`${name}=${quoted(value)}`);
       else writeFileSync(name, `${typeof value === 'string' ? value : JSON.stringify(value)}\n`);
     tell({ block, code: 0, text: logged.join('\n') });
-    await run('quiet');
+    await quiet();
   },
   // A page that waits for a host waits for its attempts; on others the state comes at once.
   sleep: async (ms) => {
