@@ -211,6 +211,14 @@ void t.test('calls', async (t) => {
     });
   });
 
+  await t.test('tell an answer that does not end', async (t) => {
+    const endless = (): Response =>
+      new Response(
+        new ReadableStream({ start: (controller) => controller.error(new DOMException('late', 'TimeoutError')) }),
+      );
+    await t.rejects(clientOf([endless]).client.emails.get('e1'), { name: 'SealpostError', code: 'TIMEOUT', status: 0 });
+  });
+
   await t.test('need an address, a key and ids', async (t) => {
     t.throws(() => createClient({ url: 'mail.example.com', key: KEY }), TypeError);
     t.throws(() => createClient({ url: 'https://mail.example.com', key: '' }), TypeError);

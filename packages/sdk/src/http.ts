@@ -141,7 +141,10 @@ export const jsonOf = async (response: Response, signal?: AbortSignal): Promise<
     text = await response.text();
   } catch (cause) {
     signal?.throwIfAborted();
-    throw new SealpostError({ code: 'NOT_REACHED', message: 'The answer of the service broke off.', status: 0, cause });
+    const isLate = cause instanceof Error && cause.name === 'TimeoutError';
+    throw isLate
+      ? new SealpostError({ code: 'TIMEOUT', message: 'The service did not end its answer in time.', status: 0, cause })
+      : new SealpostError({ code: 'NOT_REACHED', message: 'The answer of the service broke off.', status: 0, cause });
   }
   try {
     return text === '' ? undefined : JSON.parse(text);
