@@ -2,9 +2,9 @@
  * Names of an imported template: which of our paths a path of Handlebars means, the types that its uses tell, the
  * variables and sample values that result, and calculated variables for what our braces cannot say.
  */
-import type { Json, JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import { isConstant } from '../../rendering/scope/constants.js';
-import { isConstantName, isKey, isName, writePath, type Path } from '../../rendering/scope/path.js';
+import { isConstantName, isKey, writePath, type Path } from '../../rendering/scope/path.js';
 import {
   comparisons,
   insertOf,
@@ -17,30 +17,24 @@ import {
   type Place,
   type Statement,
 } from './language.js';
+import {
+  isList,
+  isPlural,
+  isRecord,
+  newUsage,
+  samplesOf,
+  singularOf,
+  typeOf,
+  variablesOf,
+  type Calculated,
+  type Usage,
+} from './usage.js';
 
 /** `dropped`: it is not in the template; `approximated`: it may look or act otherwise; `kept`: it is there in another form. */
 export const importOutcomes = ['dropped', 'approximated', 'kept'] as const;
 export type ImportOutcome = (typeof importOutcomes)[number];
 /** In: what became of a thing of the source, its place, what it is, and what its author can do. */
 export type AddNote = (done: ImportOutcome, at: Place, what: string, advice: string) => void;
-
-/** Uses of one variable, member or item in the template. */
-type Usage = {
-  isShown: boolean;
-  isTested: boolean;
-  isLink: boolean;
-  isNumber: boolean;
-  isPicture: boolean;
-  members: Map<string, Usage>;
-  item: Usage | undefined;
-  fallback: string | undefined;
-  /** Patterns of dates; '' where it is shown as it is. */
-  patterns: Set<string>;
-  equals: string | number | boolean | undefined;
-  sample: Json | undefined;
-  calculated: Map<string, Calculated>;
-};
-type Calculated = Readonly<{ type: 'string' | 'number' | 'boolean' | 'date'; expression: string; pattern?: string }>;
 
 type Loop = Readonly<{ item: string; index: string; source: Path; itemUsage: Usage; outer: Loop | undefined }>;
 export type Scope = Readonly<{
@@ -56,29 +50,9 @@ export type Scope = Readonly<{
 
 /** A condition as the props of a conditional; `isNegated`: its children are those of the other branch. */
 export type Condition = Readonly<{ props: JsonObject; isNegated: boolean }>;
-type Type = 'string' | 'number' | 'boolean' | 'date' | 'array' | 'object';
 
 /** Parts of a text that an expression can make: literals, values, and blocks of the same. */
 export type TextPart = Exclude<Statement, Readonly<{ kind: 'unknown' }>>;
-
-const newUsage = (sample: Json | undefined): Usage => ({
-  isShown: false,
-  isTested: false,
-  isLink: false,
-  isNumber: false,
-  isPicture: false,
-  members: new Map(),
-  item: undefined,
-  fallback: undefined,
-  patterns: new Set(),
-  equals: undefined,
-  sample,
-  calculated: new Map(),
-});
-
-const isList = (value: unknown): value is readonly Json[] => Array.isArray(value);
-const isRecord = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !isList(value);
 
 /** Names of other services for what constants of ours hold. */
 const CONSTANTS: ReadonlyMap<string, string> = new Map([
@@ -104,8 +78,6 @@ const RESERVED = new Set(
 const EXPRESSION_CHARS_MAX = 3_500;
 const VARIABLES_MAX = 450;
 const STEPS_MAX = 200_000;
-/** Lists in lists have few items, so that samples stay small. */
-const INVENTED_DEPTH_MAX = 12;
 
 export type Names = ReturnType<typeof openNames>;
 
@@ -177,19 +149,6 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
       path.push(isPlace ? Number(part) : part);
     }
     return { path, usage };
-  };
-
-  const typeOf = (usage: Usage): Type => {
-    const { sample: value } = usage;
-    if (usage.item !== undefined) return 'array';
-    if (usage.members.size > 0 || usage.calculated.size > 0) return 'object';
-    if (typeof value === 'number' || typeof value === 'boolean') return typeof value as 'number' | 'boolean';
-    if (isList(value)) return 'array';
-    if (isRecord(value)) return 'object';
-    if (typeof value === 'string') return usage.patterns.size === 1 && isDateText(value) ? 'date' : 'string';
-    if (usage.patterns.size > 0 && !usage.patterns.has('')) return 'date';
-    if (usage.isNumber) return 'number';
-    return usage.isTested && !usage.isShown && usage.equals === undefined ? 'boolean' : 'string';
   };
 
   const isOfNames = (parts: readonly Statement[]): 'names' | 'itself' | 'nothing' => {
@@ -632,108 +591,6 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     return path && `{{${writePath(path)}}}`;
   };
 
-  const formatOf = (pattern: string | undefined): JsonObject =>
-    pattern === undefined || pattern === ''
-      ? {}
-      : { format: { style: /h/i.test(pattern) ? 'datetime' : 'date', pattern } };
-
-  const shapeOf = (usage: Usage): JsonObject => {
-    const type = typeOf(usage);
-    const fallback =
-      usage.fallback === undefined || usage.fallback === '' || usage.fallback.includes('{{')
-        ? {}
-        : { fallback: usage.fallback.slice(0, 500) };
-    switch (type) {
-      case 'array': {
-        const item = usage.item ?? newUsage(isList(usage.sample) ? usage.sample[0] : undefined);
-        const itemType = typeOf(item);
-        const inner = shapeOf(item);
-        return { type, itemType, ...(itemType === 'object' || itemType === 'array' ? { itemSchema: inner } : {}) };
-      }
-      case 'object':
-        return {
-          type,
-          properties: {
-            ...Object.fromEntries([...usage.members].map(([name, member]) => [name, shapeOf(member)])),
-            ...Object.fromEntries(
-              [...usage.calculated].map(([name, one]) => [
-                name,
-                { type: one.type, isCalculated: true, expression: one.expression, ...formatOf(one.pattern) },
-              ]),
-            ),
-          },
-        };
-      case 'date':
-        return { type, ...formatOf(patternOf([...usage.patterns].find((one) => one !== '') ?? '')), ...fallback };
-      case 'string':
-      case 'number':
-      case 'boolean':
-        return { type, ...fallback };
-    }
-  };
-
-  const definitionOf = ([name, usage]: readonly [string, Usage]): JsonObject => {
-    const { type, itemType, itemSchema, properties, ...others } = shapeOf(usage);
-    return {
-      name,
-      type: type ?? 'string',
-      ...(itemType === undefined ? {} : { itemType }),
-      ...(itemSchema !== undefined
-        ? { schema: { itemSchema } }
-        : properties === undefined
-          ? {}
-          : { schema: { properties } }),
-      ...others,
-    };
-  };
-
-  const variables = (): readonly JsonObject[] => [
-    ...[...top.members].map(definitionOf),
-    ...[...calculated].map(([name, one]) => ({
-      name,
-      type: one.type,
-      isCalculated: true,
-      expression: one.expression,
-      ...formatOf(one.pattern),
-    })),
-  ];
-
-  const inventedOf = (name: string, usage: Usage, at: number, depth = 0): Json => {
-    if (depth > INVENTED_DEPTH_MAX) return null;
-    if (usage.sample !== undefined && usage.sample !== null && usage.members.size === 0 && usage.item === undefined)
-      return usage.sample;
-    switch (typeOf(usage)) {
-      case 'array': {
-        const item = usage.item ?? newUsage(undefined);
-        const given = isList(usage.sample) ? usage.sample : undefined;
-        return given ?? (depth < 3 ? [0, 1] : [0]).map((place) => inventedOf(singularOf(name), item, place, depth + 1));
-      }
-      case 'object':
-        return {
-          ...(isRecord(usage.sample) ? usage.sample : {}),
-          ...Object.fromEntries(
-            [...usage.members].map(([member, one]) => [member, inventedOf(member, one, at, depth + 1)]),
-          ),
-        };
-      case 'boolean':
-        return usage.equals ?? true;
-      case 'number':
-        return typeof usage.equals === 'number' ? usage.equals + 1 : at + 2;
-      case 'date':
-        return `2026-11-2${at + 1}T09:30:00Z`;
-      case 'string':
-        return usage.equals ?? inventedText(name, usage, at);
-    }
-  };
-
-  /** Values of all variables for a preview: those of the export, and others made up. */
-  const samples = (): JsonObject => ({
-    ...Object.fromEntries(
-      Object.entries(sample ?? {}).filter(([name]) => !calculated.has(name) && isKey(name) && !isConstantName(name)),
-    ),
-    ...Object.fromEntries([...top.members].map(([name, usage]) => [name, inventedOf(name, usage, 0)])),
-  });
-
   /** True where a value may be a list, as a `{{#each}}` over an object is not. */
   const isLoopable = (usage: Usage): boolean => !isRecord(usage.sample);
   const hasGuessedTypes = (): boolean => sample === undefined && top.members.size > 0;
@@ -747,8 +604,9 @@ export const openNames = (dialect: Dialect, sample: JsonObject | undefined, note
     shown,
     text,
     condition: <Part>(block: Block<Part>, scope: Scope) => testCondition(testOf(block), scope),
-    variables,
-    samples,
+    variables: (): readonly JsonObject[] => variablesOf(top, calculated),
+    /** Values of all variables for a preview: those of the export, and others made up. */
+    samples: (): JsonObject => samplesOf(top, calculated),
     isLoopable,
     hasGuessedTypes,
     noteOnce,
@@ -762,15 +620,6 @@ const TURNED: Readonly<Record<string, '==' | '!=' | '>' | '<' | '>=' | '<='>> = 
   '>=': '<=',
   '<=': '>=',
 };
-const isDateText = (text: string): boolean => /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/.test(text);
-const isPlural = (name: string): boolean => /[^s]s$|list$|_details$/i.test(name);
-const singularOf = (name: string): string =>
-  name
-    .replace(/_?(?:details|list)$/i, '')
-    .replace(/ies$/, 'y')
-    .replace(/(ss|x|ch|sh)es$/, '$1')
-    .replace(/([^s])s$/, '$1') || 'entry';
-
 const namesIn = (parts: readonly Statement[]): ReadonlySet<string> =>
   new Set(
     parts.flatMap((one): readonly string[] =>
@@ -781,38 +630,3 @@ const namesIn = (parts: readonly Statement[]): ReadonlySet<string> =>
           : [],
     ),
   );
-
-const PLAUSIBLE: readonly (readonly [RegExp, readonly [string, string]])[] = [
-  [/e-?mail/i, ['ada@example.com', 'grace@example.com']],
-  [/first_?name|given/i, ['Ada', 'Grace']],
-  [/last_?name|surname/i, ['Lovelace', 'Hopper']],
-  [/company|organi[sz]ation|vendor/i, ['Northwind', 'Contoso']],
-  [/product|item|title|article/i, ['Ceramic mug', 'Pour-over kettle']],
-  [/description|desc$|note|message|text|body|comment/i, ['Glazed by hand', 'Stainless steel']],
-  [/(?:price|total|amount|cost|tax|fee|charge)/i, ['$28.00', '$64.50']],
-  [/(?:count|qty|quantity|number_of)/i, ['2', '1']],
-  [/date|_at$|_on$|expires|due/i, ['November 21, 2026', 'November 22, 2026']],
-  [/time/i, ['9:30 AM', '4:15 PM']],
-  [/year/i, ['2026', '2025']],
-  [/code|token|pin/i, ['482913', '731204']],
-  [/(?:order|invoice|receipt|ticket)?_?(?:id|number|no)$/i, ['10042', '10043']],
-  [/phone/i, ['+1 555 0100', '+1 555 0101']],
-  [/address|street/i, ['1 Main Street', '2 Market Street']],
-  [/city/i, ['Lisbon', 'Porto']],
-  [/country/i, ['Portugal', 'Spain']],
-  [/colou?r/i, ['#2563eb', '#0f766e']],
-  [/name|user|customer|person/i, ['Ada Lovelace', 'Grace Hopper']],
-];
-
-const inventedText = (name: string, usage: Usage, at: number): string => {
-  if (usage.isPicture) return `https://example.com/picture-${at + 1}.png`;
-  if (usage.isLink || /url|link|href/i.test(name))
-    return `https://example.com/${isName(name) ? name.toLowerCase() : 'page'}`;
-  const words = PLAUSIBLE.find(([pattern]) => pattern.test(name))?.[1];
-  const plain = name
-    .replace(/[_-]+/g, ' ')
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .trim()
-    .slice(0, 60);
-  return (at === 0 ? words?.[0] : words?.[1]) ?? (at === 0 ? plain : `${plain} ${at + 1}`);
-};
