@@ -255,6 +255,11 @@ void t.test(
   },
 );
 
+void t.test('large sample values are refused, for the answer holds them again', async (t) => {
+  const variables = { a: 'x'.repeat(500_000) };
+  t.throws(() => convertTemplate({ source: '{{a}}', variables }, defaultLimits), { code: 'TEMPLATE_INVALID' });
+});
+
 void t.test('a picture without a server has one note at its place', async (t) => {
   const { notes } = convertTemplate({ source: '<p>a</p>\n  <img src="logo.png">' }, defaultLimits);
   t.match(notes, [{ done: 'dropped', line: 2, column: 3, what: /logo\.png/ }]);

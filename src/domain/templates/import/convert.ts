@@ -31,6 +31,8 @@ import { documentOf, statementsIn, type Document, type Element, type Node } from
 
 /** Longest source. A mail beyond 102 KB is cut off by Gmail. */
 export const SOURCE_CHARS_MAX = 500_000;
+/** Sample values as JSON; the answer holds them again. */
+const VARIABLES_CHARS_MAX = 500_000;
 const NOTES_MAX = 200;
 const NAME_CHARS_MAX = 100;
 const PREHEADER_CHARS_MAX = 300;
@@ -78,6 +80,8 @@ export type ImportedTemplate = Readonly<{
  */
 export const convertTemplate = (given: ImportedSource, limits: Limits): ImportedTemplate => {
   const { source } = given;
+  if (JSON.stringify(given.variables ?? {}).length > VARIABLES_CHARS_MAX)
+    throw refused('variables', `has more than ${VARIABLES_CHARS_MAX} characters as JSON`);
   const language = languageOf(given);
   const notes = collectNotes();
   const statements = statementsOf(source, language.name, 'source');
@@ -132,7 +136,7 @@ const languageOf = ({ source, language = 'auto', subject = '' }: ImportedSource)
     ? { ...guessLanguage(`${subject}\n${source}`), guessed: true }
     : { name: language, guessed: false, reason: 'The request names it.' };
 
-const refused = (field: 'source' | 'subject', message: string): DomainError =>
+const refused = (field: 'source' | 'subject' | 'variables', message: string): DomainError =>
   new DomainError('TEMPLATE_INVALID', `The ${field} cannot be converted: it ${message}.`, {
     errors: [{ field, message }],
   });
