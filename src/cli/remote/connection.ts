@@ -104,7 +104,8 @@ const targetOf = (options: RemoteOptions, settings: RemoteSettings): Target => {
     }
     throw new CliFault(
       'NOT_CONNECTED',
-      'no service is named: run `sealpost login --url https://…`, or set SEALPOST_API_URL and SEALPOST_API_KEY',
+      withoutCurrent(stored) ??
+        'no service is named: run `sealpost login --url https://…`, or set SEALPOST_API_URL and SEALPOST_API_KEY',
     );
   }
   addressOf(url);
@@ -353,12 +354,20 @@ const keyFromInput = async (): Promise<string> => {
   }
 };
 
+/** In: profiles of which none is the current one. Out: what to do, if there are any: none is chosen silently. */
+const withoutCurrent = ({ profiles }: Profiles): string | undefined => {
+  const names = Object.keys(profiles);
+  return names.length === 0
+    ? undefined
+    : `no profile is the current one: \`sealpost profiles NAME\` makes one so. There is ${names.join(', ')}`;
+};
+
 /** Forgets a profile: the one that is named, or the current one. */
 export const logout = async (options: RemoteOptions): Promise<void> => {
   const { profilesFile } = readRemoteSettings();
   const before = readProfiles(profilesFile);
   const { profile: gone = before.current } = options;
-  if (gone === undefined) throw new CliFault('PROFILE_UNKNOWN', 'nobody is signed in');
+  if (gone === undefined) throw new CliFault('PROFILE_UNKNOWN', withoutCurrent(before) ?? 'nobody is signed in');
   // A fault is told before the lock makes the folder.
   profileOf(before, gone);
   const { name, profile } = await withLock(profilesFile, () => {

@@ -518,8 +518,12 @@ await t.test('profiles of keys: a file of one user, commands without options', a
   chmodSync(file, 0o644);
   t.match(await runBare('emails', 'list'), { code: 1, stderr: /others can read .*profiles\.json/ });
   chmodSync(file, 0o600);
-  t.match(await runBare('logout', '--profile', 'second'), { code: 0, stdout: /revoke it at the service/ });
-  t.match(await runBare('logout'), { code: 0 });
+  t.match(await runBare('profiles', 'second'), { code: 0 });
+  t.match(await runBare('logout'), { code: 0, stdout: /revoke it at the service/ });
+  const noneIsCurrent = { code: 1, stderr: `makes one so. There is ${new URL(base).host}\n` };
+  t.match(await runBare('emails', 'list'), noneIsCurrent);
+  t.match(await runBare('logout'), noneIsCurrent);
+  t.match(await runBare('logout', '--profile', new URL(base).host), { code: 0 });
   t.match(await runBare('logout'), { code: 1, stderr: /nobody is signed in/ });
   writeFileSync(file, '{"profiles":[');
   t.match(await runBare('emails', 'list'), { code: 1, stderr: /profiles\.json cannot be used: it is no JSON/ });
