@@ -175,9 +175,10 @@ void t.test('every answer has a request id and the three rate headers', async (t
       name,
     );
     t.not(headers['x-ratelimit-remaining'], '0', `${name}: counted, not made up`);
-    // People follow the links of mails and of sign-ins by a provider: their refusals are pages. Those of OAuth have a form of their own.
+    // People follow the links of mails and of sign-ins by a provider: their refusals are pages. Those of OAuth have a form of their own. The
+    // documentation says on a page how to build it.
     const isAsked =
-      !/ \/(?:u\/|p\/|oauth\/|account|api\/auth\/oidc\/)/.test(name) && [404, 400, 401].includes(statusCode);
+      !/ \/(?:u\/|p\/|oauth\/|account|api\/auth\/oidc\/|llms\.txt$)/.test(name) && [404, 400, 401].includes(statusCode);
     t.notOk(isAsked && headers['content-type'] !== 'application/json; charset=utf-8', name);
     if (String(headers['content-type']).startsWith('text/html'))
       t.match(
