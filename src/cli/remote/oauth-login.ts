@@ -145,7 +145,9 @@ const byBrowser = async (
     }).href;
     assertPage(page);
     if (!(await openBrowser(page))) return undefined;
-    say('Your browser opens. If it does not, open this address on this machine:');
+    say(
+      'Your browser opens. If it does not, open this address on this machine; for another device, log in with --no-browser:',
+    );
     say(page);
     const callback = await before(waiting.callback, signal);
     const tokens = await openid.authorizationCodeGrant(config, callback, {

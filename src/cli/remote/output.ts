@@ -92,8 +92,11 @@ export const fitted = (text: string, columns: number): string => {
   return part + ' '.repeat(columns - widthOf(part));
 };
 
-/** Columns of the terminal; elsewhere a table is as wide as on a small one. */
-export const terminalColumns = (): number => Math.max(process.stdout.columns ?? 0, 80);
+/** Columns of a pipe, in which programs look for a whole name, and for an id on the line of its email. */
+const PIPE_COLUMNS = 160;
+
+/** Columns of the terminal, or of a pipe. */
+export const terminalColumns = (): number => Math.max(process.stdout.columns ?? PIPE_COLUMNS, 80);
 
 /** In: rows of safe cells, the first of them the titles. Out: lines whose columns are as wide as their widest cell. */
 export const tableOf = (rows: readonly (readonly string[])[]): readonly string[] => {

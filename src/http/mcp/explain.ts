@@ -201,7 +201,9 @@ const summaryOf = (email: EmailRecord): string => {
   const sentences = [stateInWords(email)];
   if (email.test) sentences.unshift('It was sent with a test key, so nothing of it has left this service.');
   else if (isSimulated(email))
-    sentences.unshift('Its recipients are addresses of the simulator, so no host was asked.');
+    sentences.unshift(
+      'Its recipients are addresses of the simulator: no host was asked, and the simulator made up the answers.',
+    );
   const reason = email.failureReason === null ? undefined : reasonWords[email.failureReason];
   const causes = causesInWords(email.recipients);
   if (reason !== undefined) sentences.push(reason.means);
