@@ -2,6 +2,7 @@
  * The promises of the service, through several processes that share its stores: one serves, the others deliver and keep
  * the read models. It is run on each engine. The processes run in this one, except the one that is killed.
  */
+import type { ApprovalRecord } from '../../src/api/approvals.js';
 import type { ErasureReceipt } from '../../src/api/privacy.js';
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
@@ -11,6 +12,8 @@ import { emailStream, assertDefined, parseEmailId } from '../../src/domain/core/
 import type { Clock } from '../../src/domain/ports/clock.js';
 import { DAY_MS } from '../../src/domain/core/time.js';
 import { confirmTimeOfDay } from '../../src/service/ops/clock.js';
+import { firstTeam } from '../../src/commands/core/caller.js';
+import { signedIn } from '../support/people.js';
 import { sendBody, startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { afterwards, hearsOfReaders, tellsOfAll } from './engine-afterwards.js';
@@ -241,6 +244,49 @@ const erasesByAddress = async (t: Test, { engine }: World, http: Started): Promi
   t.equal(await listed(http, `recipient=${other}`, 0), 1, 'and the other is');
 };
 
+/** One process answers, and others send and keep the read models. */
+const approvesOnce = async (t: Test, { taken }: World, http: Started): Promise<void> => {
+  const teamId = assertDefined(await firstTeam(http.engine), 'team');
+  const { headers } = await signedIn(http.engine, { email: 'approver@stage.example', name: 'Ada', teamId });
+  const ask = async (email: string): Promise<ApprovalRecord> => {
+    const content = { subject: 'Curtain', html: '<p>Up</p>' };
+    const answer = await http.call<ApprovalRecord>('POST', '/api/approvals', { content, to: [{ email }] });
+    t.equal(answer.status, 201, answer.text);
+    return answer.body;
+  };
+  const decide = ({ id, digest }: ApprovalRecord, act: 'approve' | 'withdraw') =>
+    act === 'approve'
+      ? http.call<ApprovalRecord>('POST', `/api/approvals/${id}/approve`, { digest }, headers)
+      : http.call<ApprovalRecord>('POST', `/api/approvals/${id}/withdraw`);
+  const asked = await ask('louise.brooks@stage.example');
+  const both = await Promise.all([decide(asked, 'approve'), decide(asked, 'approve')]);
+  for (const { status, body } of both) t.match([status, body], [200, { status: 'approved', failureCode: null }]);
+  const sent = await http.whenStatus(String(both[0]!.body.emailId), 'sent');
+  t.equal(taken(sent.messageId), 1);
+
+  const contrary = await ask('buster@stage.example');
+  const ends = await Promise.all([decide(contrary, 'withdraw'), decide(contrary, 'approve')]);
+  t.same(ends.map(({ status }) => status).toSorted(), [200, 400]);
+  const { status, emailId } = (await http.call<ApprovalRecord>('GET', `/api/approvals/${contrary.id}`)).body;
+  t.equal(emailId !== null, status === 'approved');
+
+  // The search of the erasure waits until the read model of another process has it.
+  const gone = await ask('clara.bow@stage.example');
+  await http.call('POST', '/api/privacy/erase', { email: 'clara.bow@stage.example' });
+  const record = await eventually('it is erased', async () => {
+    const { body } = await http.call<ApprovalRecord>('GET', `/api/approvals/${gone.id}`);
+    return body.status === 'requested' ? undefined : body;
+  });
+  t.match(record, { status: 'withdrawn', decidedBy: null, proposal: null });
+  const listOf = async (of: string): Promise<readonly string[]> =>
+    (await http.call<{ data: readonly ApprovalRecord[] }>('GET', `/api/approvals?status=${of}`)).body.data.map(
+      ({ id }) => id,
+    );
+  await eventually('the lists follow', async () => (await listOf('requested')).length === 0);
+  t.ok((await listOf('approved')).includes(asked.id));
+  t.ok((await listOf('withdrawn')).includes(gone.id));
+};
+
 /** The collections of the database that have the word in a document, whatever its field. */
 const collectionsWith = async (url: string, word: string): Promise<readonly string[]> => {
   const client = await new MongoClient(url).connect();
@@ -442,6 +488,7 @@ export const engineSuite = async (t: Test, name: EngineName): Promise<void> => {
     await letsPeopleIn(t, { one: http, other, command: world.command });
     await other.stop();
   });
+  await t.test('what a program asks for is approved once, and erased', (t) => approvesOnce(t, world, http));
   await t.test('what has grown old is archived', (t) => archives(t, old, http, delivering));
   await t.test('beside the running processes the log is sound, and the read models can be made anew', async (t) => {
     await isSound(t, world, 'beside them');
