@@ -132,12 +132,6 @@ const make = async ({ build }, hash) => {
       const bytes = Buffer.from(text);
       const type = types[extname(file.fileName)];
       if (type === undefined) throw new Error(`${file.fileName} has no media type`);
-      // The compiler of MJML is fetched seldom, and its compressed forms would be a thirtieth of the package of a release.
-      if (file.fileName.startsWith('assets/mjml-worker-')) {
-        files[file.fileName] = { type, encodings: [], sizes: { plain: bytes.length }, needs: [] };
-        write(file.fileName, bytes);
-        return;
-      }
       const [br, gz] = await Promise.all([
         promisify(brotliCompress)(bytes, {
           params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
@@ -151,7 +145,7 @@ const make = async ({ build }, hash) => {
         // A browser loads these with it.
         needs: [...(file.imports ?? []), ...(file.viteMetadata?.importedCss ?? [])],
       };
-      write(file.fileName, bytes);
+      // The service decompresses this form for programs that accept none.
       write(`${file.fileName}.br`, br);
       write(`${file.fileName}.gz`, gz);
     }),

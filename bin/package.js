@@ -43,9 +43,9 @@ const startedFiles = () =>
 
 const dashboardFiles = () => {
   const { files } = JSON.parse(read('build/dashboard/files.json'));
-  const forms = { plain: '', br: '.br', gzip: '.gz' };
+  const endings = { br: '.br', gzip: '.gz' };
   return Object.entries(files).flatMap(([name, { encodings }]) =>
-    ['plain', ...encodings].map((encoding) => `build/dashboard/${name}${forms[encoding]}`),
+    encodings.map((encoding) => `build/dashboard/${name}${endings[encoding]}`),
   );
 };
 

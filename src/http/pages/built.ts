@@ -1,5 +1,7 @@
 /** Reads the list of files that a build leaves beside them (files.json), and chooses the compressed form of a file. */
 import { readFile, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
 
 /** Compressed forms that a build writes beside a file. */
 export type Encoding = 'br' | 'gzip';
@@ -36,6 +38,10 @@ export const openBuilt = <Built>(
     return (known ??= read());
   };
 };
+
+/** In: the folder of a build, and the name of a file whose Brotli form is there. Out: the bytes of the file itself. */
+export const decompressed = async (folder: URL, name: string): Promise<Buffer> =>
+  promisify(brotliDecompress)(await readFile(new URL(`${name}${endings.br}`, folder)));
 
 /** The first of the encodings that the header accepts. */
 export const encodingFor = (

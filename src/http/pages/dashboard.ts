@@ -9,11 +9,11 @@ import type { App, HttpDeps } from '../server/context.js';
 import { csrfCookieName } from '../server/cookies.js';
 import { pageTemplate } from '../server/forms.js';
 import { contentPolicy } from '../server/headers.js';
-import { encodingFor, type Encoding, endings, openBuilt } from './built.js';
+import { decompressed, encodingFor, type Encoding, endings, openBuilt } from './built.js';
 
 type Deps = Pick<HttpDeps, 'ids' | 'mailbox' | 'version'>;
 
-/** `encodings`: the compressed forms that lie beside the file. */
+/** `encodings`: the compressed forms in which the file is there. */
 type BuiltFile = Readonly<{ type: string; encodings: readonly Encoding[] }>;
 
 /** The list of a build. `page`: index.html with places for the values of a request. */
@@ -75,7 +75,11 @@ export const dashboardRoutes = (app: App, deps: Deps, folder = builtFolder): voi
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('cross-origin-resource-policy', 'same-origin')
       .header('vary', 'accept-encoding')
-      .send(await readFile(new URL(`${path}${encoding === undefined ? '' : endings[encoding]}`, folder)));
+      .send(
+        encoding === undefined
+          ? await decompressed(folder, path)
+          : await readFile(new URL(`${path}${endings[encoding]}`, folder)),
+      );
   });
 };
 

@@ -1,13 +1,11 @@
 /** The documentation at /docs/guide: the files that `npm run docs` builds (bin/build-guide.js), read when they are asked for. */
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { brotliDecompress } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/core/errors.js';
 import type { App } from '../server/context.js';
 import { pageTemplate } from '../server/forms.js';
 import { contentPolicy } from '../server/headers.js';
-import { encodingFor, endings, openBuilt } from './built.js';
+import { decompressed, encodingFor, endings, openBuilt } from './built.js';
 
 /** `isCompressed`: the file is there in its Brotli form only. */
 type GuideFile = Readonly<{ type: string; etag: string; isCompressed: boolean }>;
@@ -66,8 +64,10 @@ export const guideRoutes = (app: App, folder = builtFolder): void => {
       .header('vary', 'accept-encoding')
       .header('etag', etag);
     if (name !== '404.html' && isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    const stored = await readFile(new URL(`${name}${file.isCompressed ? endings.br : ''}`, folder));
-    const bytes = file.isCompressed && encoding === undefined ? await promisify(brotliDecompress)(stored) : stored;
+    const bytes =
+      file.isCompressed && encoding === undefined
+        ? await decompressed(folder, name)
+        : await readFile(new URL(`${name}${encoding === undefined ? '' : endings[encoding]}`, folder));
     if (encoding !== undefined) reply.header('content-encoding', encoding);
     return reply
       .header('content-type', file.type)
