@@ -7,7 +7,7 @@ import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import * as openid from 'openid-client';
 import t, { type Test } from 'tap';
 import type { SignedIn } from '../../src/api/people.js';
-import { refreshTokens, RemoteSignInFault, signIn, signOut } from '../../src/cli/remote/oauth-login.js';
+import { refreshTokens, signIn, signOut } from '../../src/cli/remote/oauth-login.js';
 import { startTestApp, type TestApp } from '../support/app.js';
 import { temporaryDirectory } from '../support/data-directory.js';
 import { freePort } from '../support/free-port.js';
@@ -109,7 +109,7 @@ void t.test('the command line signs a person in by the browser of the machine', 
   t.match(await app.call('PATCH', '/api/oauth-apps/sealpost-cli', { name: 'Mine' }, ofAda), { status: 404 });
   await signOut(url, next);
   t.equal(await statusOf(url, next.accessToken), 401);
-  await t.rejects(refreshTokens(url, next), { name: 'RemoteSignInFault', message: /Sign in again/ });
+  await t.rejects(refreshTokens(url, next), { name: 'CliFault', message: /Sign in again/ });
 });
 
 void t.test('the command line tells why nobody was signed in', async (t) => {
@@ -119,7 +119,7 @@ void t.test('the command line tells why nobody was signed in', async (t) => {
     ...request,
     openBrowser: async (page) => (await fetch((await visit(page, 'deny')).url)).status === 200,
   });
-  await t.rejects(denied, new RemoteSignInFault('The person denied the sign-in.'));
+  await t.rejects(denied, { name: 'CliFault', message: 'The person denied the sign-in.' });
   const ended = new AbortController();
   const givenUp = signIn({
     ...request,
@@ -139,7 +139,7 @@ void t.test('the command line tells why nobody was signed in', async (t) => {
       return true;
     },
   });
-  await t.rejects(mixedUp, { name: 'RemoteSignInFault', message: /iss/ });
+  await t.rejects(mixedUp, { name: 'CliFault', message: /iss/ });
   await t.rejects(signIn({ ...request, url: 'http://mail.example.com' }), { message: /https alone/ });
   await t.rejects(signIn({ ...request, url: 'mail' }), { message: /no address/ });
   await t.rejects(signIn({ ...request, url: `http://127.0.0.1:${await freePort()}` }), { message: /does not answer/ });
@@ -164,7 +164,7 @@ void t.test('a service that names a page of another scheme starts no program', a
   t.teardown(() => server.close());
   const openBrowser = async (page: string): Promise<boolean> => opened.push(page) > 0;
   await t.rejects(signIn({ url: origin, scopes: [], say: () => undefined, openBrowser }), {
-    name: 'RemoteSignInFault',
+    name: 'CliFault',
   });
   t.strictSame(opened, []);
 });
