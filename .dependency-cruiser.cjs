@@ -77,8 +77,8 @@ const drivers = {
   '@resvg/resvg-wasm': '^src/adapters/render/svg/',
   '@jsquash/': '^src/adapters/render/pdf/photos\\.ts$',
   'sanitize-html': '^src/adapters/render/',
-  htmlparser2: '^src/(adapters/render/|domain/templates/import/)',
-  '@handlebars/parser': '^src/domain/templates/import/',
+  htmlparser2: '^src/(adapters/render/|domain/rendering/import/)',
+  '@handlebars/parser': '^src/domain/rendering/import/',
   pdfmake: '^src/adapters/render/pdf/pdfmake-(internals|parts)\\.',
   fontkit: '^src/adapters/render/pdf/',
   'bidi-js': '^src/adapters/render/pdf/',
@@ -167,7 +167,7 @@ module.exports = {
     {
       name: 'domain-is-pure',
       severity: 'error',
-      from: { path: '^src/(domain|event-log|api)/', pathNot: '^src/domain/templates/import/' },
+      from: { path: '^src/(domain|event-log|api)/', pathNot: '^src/domain/rendering/import/' },
       to: {
         dependencyTypes: ['npm', 'npm-dev', 'core'],
         pathNot: ['@sinclair/typebox', 'node_modules/acorn/', '^(node:)?(crypto|buffer|url)$'],
@@ -177,7 +177,7 @@ module.exports = {
       name: 'import-of-templates-is-pure',
       severity: 'error',
       comment: 'the import of templates parses the languages of other services; both parsers only compute',
-      from: { path: '^src/domain/templates/import/' },
+      from: { path: '^src/domain/rendering/import/' },
       to: {
         dependencyTypes: ['npm', 'npm-dev', 'core'],
         pathNot: ['node_modules/htmlparser2/', 'node_modules/@handlebars/parser/'],

@@ -73,6 +73,7 @@ const noGenerator: Generator = {
   renderEmail: nobody,
   drawSvg: nobody,
   checkFont: nobody,
+  convertTemplate: nobody,
   prepare: () => {},
   close: async () => {},
 };

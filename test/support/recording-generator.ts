@@ -27,6 +27,9 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
     },
     drawSvg: async () => undefined,
     checkFont: async () => {},
+    convertTemplate: async () => {
+      throw new Error('this generator converts nothing');
+    },
     prepare: () => {},
     close: async () => {},
   };

@@ -1,9 +1,9 @@
 /** Request and answer of the conversion of a mail of another service to a template. */
 import { Type, type Static } from '@sinclair/typebox';
 import { defaultLimits as limits } from '../../domain/core/limits.js';
-import { SOURCE_CHARS_MAX } from '../../domain/templates/import/convert.js';
-import { sourceLanguages } from '../../domain/templates/import/language.js';
-import { importOutcomes } from '../../domain/templates/import/names.js';
+import { SOURCE_CHARS_MAX } from '../../domain/rendering/import/convert.js';
+import { sourceLanguages } from '../../domain/rendering/import/language.js';
+import { importOutcomes } from '../../domain/rendering/import/names.js';
 import { nullable } from '../../domain/core/schema.js';
 import { closed, enumOf, valuesSchema } from '../core/common.js';
 import { UnsavedTemplatePreviewSchema } from './unsaved.js';

@@ -1,7 +1,7 @@
 /** `sealpost templates convert`: a mail of another service as a file of this one, with what became of its parts. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { ConvertedTemplate, ConvertTemplateRequest } from '../../api/templates/convert.js';
-import { sourceLanguages } from '../../domain/templates/import/language.js';
+import { sourceLanguages } from '../../domain/rendering/import/language.js';
 import { print, printFault } from '../core/output.js';
 import { connect } from './connection.js';
 import { readJsonFile } from './files.js';

@@ -26,7 +26,6 @@ import {
 } from '../../domain/rendering/content.js';
 import type { VariableDefinition } from '../../domain/rendering/scope/definitions.js';
 import { blockInLanguage, emailInLanguage } from '../../domain/rendering/languages.js';
-import { convertTemplate as convert } from '../../domain/templates/import/convert.js';
 import { nextTurn } from '../../shared/concurrency.js';
 import { headerLine } from '../../shared/text.js';
 import type { Caller } from '../core/caller.js';
@@ -378,7 +377,8 @@ export const convertTemplate = async (
   { variables, ...source }: ConvertTemplateRequest,
   signal: AbortSignal,
 ): Promise<ConvertedTemplate> => {
-  const made = convert({ ...source, variables: variables as JsonObject | undefined }, deps.limits);
+  const given = { ...source, variables: variables as JsonObject | undefined };
+  const made = await deps.generator.convertTemplate({ teamId: caller.teamId, source: given }, signal);
   const request = { template: made.template, variables: made.samples };
   const { subject, html, text, errors } = await previewUnsavedTemplate(deps, caller, request, signal);
   const [fault] = errors.filter(({ field }) => !field.startsWith('variables.'));

@@ -1,9 +1,10 @@
-/** Documents from attachment templates, and mails that are much work, made apart from the event loop. */
+/** Documents from attachment templates, mails that are much work, and conversions, made apart from the event loop. */
 import type { AttachmentTemplateContent, OutputFormat, EmailTemplateContent } from '../rendering/content.js';
 import type { Drawing } from '../rendering/pictures.js';
 import type { FieldError } from '../core/errors.js';
 import type { TeamId } from '../core/ids.js';
 import type { JsonObject } from '../core/json.js';
+import type { ImportedSource, ImportedTemplate } from '../rendering/import/convert.js';
 import type { EmailInput, RenderedEmail } from './renderer.js';
 import type { RenderEnvironment } from '../rendering/scope/constants.js';
 import type { Loss } from '../rendering/paths/losses.js';
@@ -57,6 +58,9 @@ export type MadeDocument = Readonly<{
 
 export type FontType = 'font/ttf' | 'font/otf';
 
+/** A mail of another service, and the team that would use its template. */
+export type ConversionInput = Readonly<{ teamId: TeamId; source: ImportedSource }>;
+
 /** A font as it was uploaded, and whose it would be. */
 export type FontInput = Readonly<{ teamId: TeamId; bytes: Uint8Array }>;
 
@@ -101,6 +105,8 @@ export type Generator = Readonly<{
    * let them.
    */
   checkFont: (input: FontInput, signal: AbortSignal) => Promise<void>;
+  /** Rejects with TEMPLATE_INVALID and WORK_LIMIT_EXCEEDED as the conversion of the domain throws them. */
+  convertTemplate: (input: ConversionInput, signal: AbortSignal) => Promise<ImportedTemplate>;
   /**
    * Documents are expected: the first of them shall not wait for what has to be loaded. Answers at once, and may do
    * nothing.

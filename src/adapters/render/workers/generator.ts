@@ -1,6 +1,6 @@
 /**
- * The generator port: makes each document, and each mail that is much work, in a process apart. Processes start with
- * the first job and end when there has been none for a while.
+ * The generator port: makes each document, each mail that is much work and each conversion in a process apart.
+ * Processes start with the first job and end when there has been none for a while.
  */
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -94,6 +94,11 @@ export const openGenerator = (options: GeneratorOptions): Generator => {
       const answer = await ask({ kind: 'font', input }, 'font', signal).catch(refusedFont);
       if (answer.kind !== 'font-checked') throw unexpected(answer);
     },
+    convertTemplate: async (input, signal) => {
+      const answer = await ask({ kind: 'conversion', input }, 'conversion', signal);
+      if (answer.kind !== 'converted') throw unexpected(answer);
+      return answer.template;
+    },
     prepare: pool.prepare,
     drawSvg: drawnOnce((input, signal) => ask({ kind: 'svg', input }, 'svg', signal), clock),
     close: pool.close,
@@ -135,6 +140,7 @@ const timeoutsOf = (limits: Limits): Readonly<Record<Wanted, number>> => ({
   email: limits.previewTimeoutMs,
   svg: limits.svgTimeoutMs,
   font: limits.svgTimeoutMs,
+  conversion: limits.previewTimeoutMs,
 });
 
 /** Blames the font where its trial took too much or ended its process. */

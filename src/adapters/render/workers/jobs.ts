@@ -4,6 +4,7 @@ import { DomainError, type ErrorCode, type ErrorDetails, type FieldError } from 
 import type { Limits } from '../../../domain/core/limits.js';
 import type {
   ApartEmail,
+  ConversionInput,
   DocumentInput,
   DocumentMetadata,
   FontInput,
@@ -11,6 +12,7 @@ import type {
   SvgInput,
 } from '../../../domain/ports/generator.js';
 import type { Loss } from '../../../domain/rendering/paths/losses.js';
+import type { ImportedTemplate } from '../../../domain/rendering/import/convert.js';
 import type { RenderedEmail } from '../../../domain/ports/renderer.js';
 import { parseTeamId, assertDefined } from '../../../domain/core/ids.js';
 import { emptyCompany } from '../../../domain/teams/state.js';
@@ -30,7 +32,8 @@ export type DocumentJob = Readonly<{ input: DocumentInput; format: OutputFormat 
 export type EmailJob = Readonly<{ kind: 'email'; input: ApartEmail }>;
 export type SvgJob = Readonly<{ kind: 'svg'; input: SvgInput }>;
 export type FontJob = Readonly<{ kind: 'font'; input: FontInput }>;
-export type TeamJob = DocumentJob | EmailJob | SvgJob | FontJob;
+export type ConversionJob = Readonly<{ kind: 'conversion'; input: ConversionInput }>;
+export type TeamJob = DocumentJob | EmailJob | SvgJob | FontJob | ConversionJob;
 /** `prepare`: loads what documents need, for no team. */
 export type Job = TeamJob | Readonly<{ kind: 'prepare' }>;
 
@@ -49,6 +52,7 @@ export type Answer =
   | Readonly<{ kind: 'rendered'; email: RenderedEmail }>
   | Readonly<{ kind: 'prepared' }>
   | Readonly<{ kind: 'font-checked' }>
+  | Readonly<{ kind: 'converted'; template: ImportedTemplate }>
   | Readonly<{ kind: 'drawn'; png: Uint8Array | undefined }>
   | Refused;
 

@@ -4,7 +4,7 @@ import { DomainError } from '../../../domain/core/errors.js';
 import type { LogFields } from '../../../domain/ports/logger.js';
 
 /** The output that a job was to make. */
-export type Wanted = OutputFormat | 'email' | 'svg' | 'font';
+export type Wanted = OutputFormat | 'email' | 'svg' | 'font' | 'conversion';
 
 const RETRY_AFTER_S = 5;
 const FRAMES_MAX = 8;
@@ -17,6 +17,7 @@ const names: Readonly<Record<Wanted, string>> = {
   email: 'mail',
   svg: 'drawing',
   font: 'trial of the font',
+  conversion: 'conversion of the source',
 };
 
 export const queueFull = (waiting: number, maxWaiting: number): DomainError =>

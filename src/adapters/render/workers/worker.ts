@@ -1,6 +1,6 @@
 /**
- * Makes documents and renders mails in a process apart; the libraries for PDF, Excel and mails are loaded when each is
- * first needed.
+ * Makes documents, renders mails and converts those of other services in a process apart; the code of each is loaded
+ * when it is first needed.
  */
 import { openBudget } from '../../../domain/rendering/budget.js';
 import { DomainError, type FieldError } from '../../../domain/core/errors.js';
@@ -19,6 +19,7 @@ import {
   sampleJob,
   refused,
   type Answer,
+  type ConversionJob,
   type DocumentJob,
   type EmailJob,
   type FontJob,
@@ -155,6 +156,11 @@ const checkFont = async ({ input: { bytes } }: FontJob, { limits }: WorkerSettin
   return { kind: 'font-checked' };
 };
 
+const convert = async ({ input }: ConversionJob, { limits }: WorkerSettings): Promise<Answer> => {
+  const { convertTemplate } = await import('../../../domain/rendering/import/convert.js');
+  return { kind: 'converted', template: convertTemplate(input.source, limits) };
+};
+
 /** Keeps what is compiled by the key that names a revision for ever. */
 const compilerOf = (limits: Limits): ((input: DocumentInput) => CompiledDocument) => {
   const compiled = boundedCache<string, CompiledDocument>({ entriesMax: REVISIONS_MAX });
@@ -178,6 +184,8 @@ export default (settings: WorkerSettings) => {
           return await checkFont(job, settings);
         case 'email':
           return await render(job);
+        case 'conversion':
+          return await convert(job, settings);
         case 'svg':
           return await draw(job);
         case 'image-sources':

@@ -129,6 +129,10 @@ const everythingOf = async (generator: Generator): Promise<Made> => {
       { teamId: teamA, content, cacheKey: 'mail', email: { variables, environment } },
       never,
     ),
+    converted: await generator.convertTemplate(
+      { teamId: teamA, source: { source: '<p style="color:red">Hello {{name}}</p>' } },
+      never,
+    ),
     refused: await generator
       .make({ ...input, variables: {} }, 'pdf', images, metadata, never)
       .catch((fault: unknown) => fault),

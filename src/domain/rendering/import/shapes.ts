@@ -1,6 +1,6 @@
 /** Shapes of nodes: lines and blocks of text, pictures and buttons that stand alone, tables of data and of layout. */
-import { cssBorder, cssLength } from '../../rendering/css.js';
-import { tableTags, voidTags } from '../../rendering/html.js';
+import { cssBorder, cssLength } from '../css.js';
+import { tableTags, voidTags } from '../html.js';
 import type { Block, Statement } from './language.js';
 import { backgroundOf, isSimpleWidth } from './look.js';
 import type { TextPart } from './names.js';

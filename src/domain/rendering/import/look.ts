@@ -1,6 +1,6 @@
 /** The look of elements: fonts, colours and sides that their text inherits, and the look of most of a mail. */
 import type { JsonObject } from '../../core/json.js';
-import { cssColor, cssFontFamily, cssLength, cssLineHeight, pixels } from '../../rendering/css.js';
+import { cssColor, cssFontFamily, cssLength, cssLineHeight, pixels } from '../css.js';
 import { holdsMark, type Element, type Node, type Styles } from './tree.js';
 
 /** The look that text inherits. Sizes are pixels; `lineHeight` is as CSS writes it. */

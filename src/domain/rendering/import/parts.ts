@@ -1,6 +1,6 @@
 /** Makes single components: texts, fragments, pictures, buttons, lines, and boxes around others. */
 import type { Json } from '../../core/json.js';
-import { cssBorder, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../../rendering/css.js';
+import { cssBorder, cssColor, cssFontFamily, cssLength, cssLineHeight } from '../css.js';
 import {
   addedSides,
   type Box,

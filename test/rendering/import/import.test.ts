@@ -6,6 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { systemClock } from '../../../src/adapters/clock/system.js';
+import { openGenerator } from '../../../src/adapters/render/workers/generator.js';
 import { DomainError } from '../../../src/domain/core/errors.js';
 import type { JsonObject } from '../../../src/domain/core/json.js';
 import { defaultLimits } from '../../../src/domain/core/limits.js';
@@ -15,11 +17,13 @@ import {
   SOURCE_CHARS_MAX,
   type ImportedSource,
   type ImportedTemplate,
-} from '../../../src/domain/templates/import/convert.js';
+} from '../../../src/domain/rendering/import/convert.js';
 import { matchesGolden } from '../../support/golden.js';
+import { turnsBeside } from '../../support/loop-turns.js';
 import { renderTemplate } from '../../support/rendering.js';
+import { teamA } from '../../support/teams.js';
 
-const folder = join(import.meta.dirname, '../../../../test/templates/import');
+const folder = join(import.meta.dirname, '../../../../test/rendering/import');
 const sources = readdirSync(join(folder, 'sources')).filter((name) => !name.endsWith('.json'));
 
 const given = (name: string): ImportedSource => ({
@@ -139,6 +143,18 @@ for (const [name, source] of Object.entries(heavy))
     const { user, system } = process.cpuUsage(before);
     t.ok((user + system) / 1_000 < CPU_MS_MAX, `${(user + system) / 1_000} ms`);
   });
+
+void t.test('the service answers others while it converts a source', async (t) => {
+  const generator = openGenerator({ limits: defaultLimits, clock: systemClock() });
+  t.teardown(() => generator.close());
+  const convert = (source: string) =>
+    generator.convertTemplate({ teamId: teamA, source: { source } }, new AbortController().signal);
+  await convert('<p>first</p>');
+  const source = heavy['rules'] ?? '';
+  const expected = convertTemplate({ source }, defaultLimits);
+  const turns = await turnsBeside(async () => t.same(await convert(source), expected));
+  t.ok(turns > 50, `${turns} turns`);
+});
 
 void t.test('each source is converted, or refused clearly', async (t) => {
   const piece = fc.constantFrom(

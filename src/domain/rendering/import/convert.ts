@@ -6,11 +6,11 @@
 import { DomainError, type FieldError } from '../../core/errors.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Limits } from '../../core/limits.js';
-import { checkEmailTemplate } from '../../rendering/check/email.js';
-import { localeFault } from '../../rendering/check/format.js';
-import { mend } from '../../rendering/check/mend.js';
-import { cssColor } from '../../rendering/css.js';
-import { UNSUBSCRIBE_CONSTANT } from '../../rendering/scope/constants.js';
+import { checkEmailTemplate } from '../check/email.js';
+import { localeFault } from '../check/format.js';
+import { mend } from '../check/mend.js';
+import { cssColor } from '../css.js';
+import { UNSUBSCRIBE_CONSTANT } from '../scope/constants.js';
 import { addedSides, boxText, NO_SIDES, sidesOf, toTheLeft, type Made, type Sides } from './boxes.js';
 import { openBuilder, type Builder } from './components.js';
 import { commonLook, isHidden, lookIn, propsOfLook, START, type Look } from './look.js';

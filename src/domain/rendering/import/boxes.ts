@@ -1,6 +1,6 @@
 /** Boxes around components: their paddings, borders and widths, and the room that components can take into their own. */
 import type { Json } from '../../core/json.js';
-import { cssBorder, cssBox, cssLength, pixels } from '../../rendering/css.js';
+import { cssBorder, cssBox, cssLength, pixels } from '../css.js';
 import type { Place } from './language.js';
 import { backgroundOf, colorIn, type Look, placeOf, px, rounded } from './look.js';
 import { holdsMark, type Element, type Styles } from './tree.js';

@@ -2,7 +2,7 @@
  * Uses of variables in a mail: the types that they tell, the definitions that result, and sample values for a preview.
  */
 import type { Json, JsonObject } from '../../core/json.js';
-import { isConstantName, isKey, isName } from '../../rendering/scope/path.js';
+import { isConstantName, isKey, isName } from '../scope/path.js';
 import { patternOf } from './language.js';
 
 /** Uses of one variable, member or item in the template. */

@@ -3,8 +3,8 @@
  * variables and sample values that result, and calculated variables for what our braces cannot say.
  */
 import type { JsonObject } from '../../core/json.js';
-import { isConstant } from '../../rendering/scope/constants.js';
-import { isConstantName, isKey, writePath, type Path } from '../../rendering/scope/path.js';
+import { isConstant } from '../scope/constants.js';
+import { isConstantName, isKey, writePath, type Path } from '../scope/path.js';
 import {
   comparisons,
   insertOf,

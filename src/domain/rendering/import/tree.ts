@@ -3,8 +3,8 @@
  * blocks of the language of placeholders. A block that begins and ends in different elements is told and left out.
  */
 import { Parser } from 'htmlparser2';
-import { mayRunCode } from '../../rendering/addresses.js';
-import { droppedTags, voidTags } from '../../rendering/html.js';
+import { mayRunCode } from '../addresses.js';
+import { droppedTags, voidTags } from '../html.js';
 import { movedBy, TooLarge, type Block, type Place, type Statement, type Value } from './language.js';
 import type { AddNote } from './names.js';
 
