@@ -22,7 +22,7 @@ const STARTED_WITHIN_MS = 5_000;
 const HANGS_AFTER_MS = 1_000;
 
 export const serve = async (): Promise<void> => {
-  const config = readServeConfig();
+  const config = readServeConfig(undefined, process.stdout.isTTY);
   assertMayFound(config);
   ignoreLostOutput();
   const starting = startApp(config);
@@ -62,6 +62,8 @@ const serveApp = async (app: App, config: Config): Promise<void> => {
   await app.showFirstUserToken((token) =>
     print(`\nNobody owns the first team yet. Who registers with this token does:\n\n  ${token}\n`),
   );
+  if (process.stdout.isTTY && config.logLevel === 'warn')
+    print('Only warnings and errors are shown here; SEALPOST_LOG_LEVEL=info adds a line for each call.\n');
 };
 
 /**

@@ -19,6 +19,8 @@ void t.test('the one-time link of a first start', { skip: withoutChromium }, asy
       t.equal(page.url(), `${url}/app/start`, 'the token is out of the address');
       t.same(await violationsEverywhere(page), []);
       await picture(page, 'start');
+      await page.reload();
+      await page.getByRole('heading', { name: 'Welcome to sealpost' }).waitFor();
       await page.getByLabel('Your name').fill('Ada Example');
       await page.getByLabel('New password').fill('password1234');
       await page.getByRole('button', { name: 'Save and go on' }).click();
@@ -27,6 +29,8 @@ void t.test('the one-time link of a first start', { skip: withoutChromium }, asy
       await page.getByRole('button', { name: 'Save and go on' }).click();
       await page.getByRole('heading', { name: 'Emails', exact: true }).waitFor();
       await page.getByRole('button', { name: 'Account of Ada Example' }).waitFor();
+      await page.goto(`${url}/app/start`);
+      await page.getByRole('heading', { name: 'Emails', exact: true }).waitFor();
     });
     const credentials = { email: 'owner@sealpost.localhost', password: 'a pelican in the rain' };
     t.equal((await app.call('POST', '/api/auth/login', credentials)).status, 200);

@@ -101,6 +101,14 @@ await t.test('the defaults', async (t) => {
   t.equal(readConfig({ PATH: '/bin', sealpost_port: '1' }).port, 3000, 'what is not ours is left alone');
 });
 
+await t.test('a terminal shows warnings where no level is set', (t) => {
+  t.equal(readServeConfig({}, true).logLevel, 'warn');
+  t.equal(readServeConfig({ SEALPOST_LOG_LEVEL: ' ' }, true).logLevel, 'warn');
+  t.equal(readServeConfig({ SEALPOST_LOG_LEVEL: 'info' }, true).logLevel, 'info');
+  t.equal(readServeConfig({}, false).logLevel, 'info');
+  t.end();
+});
+
 await t.test('by what calls of mail providers are authenticated', async (t) => {
   const topic = 'arn:aws:sns:eu-west-1:123456789012:mail';
   const key =

@@ -156,6 +156,11 @@ const profileActs: readonly Act<Me>[] = [
   },
 ];
 
+const howSignedIn = ({ secondFactor, mayChoosePassword }: Me): string => {
+  if (mayChoosePassword === true) return 'You came by a link. Choose a password for the next time you sign in.';
+  return secondFactor ? 'Your password and a code of your app sign you in.' : 'Your password alone signs you in.';
+};
+
 const passwordFields = ({ mayChoosePassword }: Me): readonly Field[] => [
   ...(mayChoosePassword === true ? [] : [{ ...password, name: 'currentPassword' }]),
   { name: 'newPassword', label: 'New password', kind: 'password', isRequired: true },
@@ -490,9 +495,7 @@ const AccountPage = ({ steps }: Readonly<{ steps: readonly string[] }>) => {
       />
       <Section
         title="Password and second factor"
-        about={
-          me.secondFactor ? 'Your password and a code of your app sign you in.' : 'Your password alone signs you in.'
-        }
+        about={howSignedIn(me)}
         buttons={
           <>
             <ActButtons acts={passwordActs} row={me} onDone={done} />

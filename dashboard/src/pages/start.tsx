@@ -14,8 +14,8 @@ import type {
   UpdateOwnUserResponse,
 } from '#api';
 import { ApiFault, call } from '../api/client';
-import { queryClient } from '../api/queries';
-import { noteExpiry } from '../api/session';
+import { meQuery, queryClient } from '../api/queries';
+import { isSignedIn, noteExpiry } from '../api/session';
 import { Button, ButtonLink, Notice, TextField } from '../ui/controls';
 import { Loading } from '../ui/states';
 import { useTitle } from '../ui/title';
@@ -23,7 +23,7 @@ import { Card } from './card';
 import styles from './card.module.css';
 import { inWords, textIn } from './sign-in';
 
-type User = SignInByLinkResponse['user'];
+type User = Pick<SignInByLinkResponse['user'], 'name' | 'email'>;
 
 type Step =
   | Readonly<{ name: 'signing-in' }>
@@ -43,6 +43,7 @@ const takeToken = (): string => {
 export const StartPage = () => {
   const [token] = useState(takeToken);
   const [step, setStep] = useState<Step>({ name: 'signing-in' });
+  const navigate = useNavigate();
   useTitle('Welcome');
 
   const signIn = async (code?: string): Promise<void> => {
@@ -62,9 +63,21 @@ export const StartPage = () => {
     }
   };
 
+  /** The link has signed the person in, and the page is loaded again. */
+  const goOn = async (): Promise<void> => {
+    try {
+      const user = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+      if (user.mayChoosePassword === true) setStep({ name: 'password', user });
+      else await navigate({ to: '/emails' });
+    } catch (error) {
+      setStep({ name: 'invalid', fault: inWords(error) });
+    }
+  };
+
   useEffect(() => {
-    if (token === '') setStep({ name: 'invalid', fault: 'The address is not whole: the part behind # is missing.' });
-    else void signIn();
+    if (token !== '') void signIn();
+    else if (isSignedIn()) void goOn();
+    else setStep({ name: 'invalid', fault: 'The address is not whole: the part behind # is missing.' });
     // The token does not change, and is used once.
   }, [token]);
 

@@ -275,10 +275,10 @@ export const settingsToKeep = (environment: Environment = process.env): string =
 
 /**
  * As `readConfig`, for a process that delivers: it refuses to use the built-in mailbox because somebody forgot to name
- * the relay, and a relay without a sender of account mails.
+ * the relay, and a relay without a sender of account mails. `isTerminal`: a person reads the log as it is written.
  */
-export const readServeConfig = (environment: Environment = process.env): Config => {
-  const config = readConfig(environment);
+export const readServeConfig = (environment: Environment = process.env, isTerminal = false): Config => {
+  const config = withLogFor(readConfig(environment), environment, isTerminal);
   const publicUrl = environment['SEALPOST_PUBLIC_URL']?.trim() ?? '';
   const isRelayed = hasRelay(config);
   if (!isRelayed) assertMailboxSeen(config.urls, config.roles);
@@ -291,6 +291,10 @@ export const readServeConfig = (environment: Environment = process.env): Config 
       'no mail would leave. Set it to your relay, for example smtp://user:password@mail.example.com:587, or to mailbox: for the built-in mailbox.',
   );
 };
+
+/** On a terminal a line for each call would scroll the first key away, so the default there is `warn`. */
+const withLogFor = (config: Config, environment: Environment, isTerminal: boolean): Config =>
+  isTerminal && (environment['SEALPOST_LOG_LEVEL']?.trim() ?? '') === '' ? { ...config, logLevel: 'warn' } : config;
 
 const refuseUnknown = (environment: Environment): void => {
   for (const [name, value = ''] of Object.entries(environment)) {

@@ -110,7 +110,7 @@ const named = {
     ),
     SEALPOST_METRICS_HOST: text('Address on which SEALPOST_METRICS_PORT listens.', { default: '127.0.0.1' }),
     SEALPOST_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error', 'silent'])(
-      'Least level of the log lines that are written: debug, info, warn, error or silent.',
+      'Least level of the log lines that are written: debug, info, warn, error or silent. Default on a terminal: warn.',
       { default: 'info' },
     ),
   }),
