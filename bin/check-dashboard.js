@@ -40,7 +40,7 @@ if (text !== known(description) || known(join(folder, 'types.gen.ts')) === '') {
   run('node_modules/@hey-api/openapi-ts/bin/run.js', '-i', description, '-o', folder, '-p', '@hey-api/typescript');
 }
 try {
-  run('node_modules/typescript/bin/tsc', '-p', 'dashboard');
+  run('node_modules/typescript-native/bin/tsc', '-p', 'dashboard');
 } catch (fault) {
   process.stdout.write(String(fault.stdout ?? fault));
   process.exitCode = 1;

@@ -59,7 +59,7 @@ export const compilePrograms = async (folder: string, programs: Readonly<Record<
     lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const compiler = join(root, 'node_modules/typescript-native/bin/tsc');
   const { stdout } = await run(process.execPath, [compiler, '-p', folder]).catch(
     (fault: unknown) => fault as Readonly<{ stdout: string }>,
   );
