@@ -106,8 +106,17 @@ const runSome = async (): Promise<void> => {
     if (readsGuide(nameOfTest(file))) await guideIsBuilt;
     const ended = await runFile(file);
     if (ended.isGood) tell(ended);
-    else toRunAgain.push(ended);
+    else runLater(ended);
   }
+};
+
+/** Keeps a file that failed until the others have ended. Its faults are printed at once, and its output later. */
+const runLater = (ended: Ended): void => {
+  toRunAgain.push(ended);
+  const faults = ended.output.split('\n').filter((line) => /^ *not ok /.test(line));
+  console.log(
+    [`# ${ended.name} failed, and will run again:`, ...faults.slice(0, 5)].map((line) => line.trim()).join('\n#   '),
+  );
 };
 
 const runAgain = async (): Promise<void> => {
