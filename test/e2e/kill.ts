@@ -17,7 +17,10 @@ import { eventually, pause } from '../support/wait.js';
 import { startClients, type Clients } from './kill-clients.js';
 import { readLog, type LogSnapshot } from './kill-log.js';
 
-/** `roundsMax`: so many rounds are played at most, until a kill has fallen into a dialogue. */
+/**
+ * `roundsMax`: so many rounds are played at most, until a kill has fallen into a dialogue. Those after `rounds` kill when
+ * the relay has a mail and has not answered.
+ */
 export type KillOptions = Readonly<{
   rounds: number;
   roundsMax?: number;
@@ -79,7 +82,7 @@ export const killTest = async ({
     let round = 0;
     while (round < rounds || (run.caught.size === 0 && round < roundsMax)) {
       round += 1;
-      await killOnce(run, round);
+      await killOnce(run, round, round > rounds ? sink.nextDialogue : undefined);
       if (round % 10 === 0)
         print(
           `  round ${round}: ${clients.accepted.size} accepted, ${sink.accepted().length} delivered, ${run.caught.size} caught in a dialogue`,
@@ -100,15 +103,27 @@ export const killTest = async ({
   }
 };
 
+/** `nextDialogue`: resolves when the sink has the next mail, which it answers after HELD_MS. */
+type Sink = SmtpScriptServer & Readonly<{ nextDialogue: () => Promise<void> }>;
+
+const HELD_MS = 2_000;
+
 /** A sink that takes its time, so that kills fall into dialogues, and refuses a few for now. */
-const openSink = (seed: number): Promise<SmtpScriptServer> => {
+const openSink = async (seed: number): Promise<Sink> => {
   const random = seededRandom(seed + 7);
-  return openSmtpScript({
+  let hold: (() => void) | undefined;
+  const sink = await openSmtpScript({
     script: ({ step }) => {
       if (step !== 'message') return undefined;
+      if (hold !== undefined) {
+        hold();
+        hold = undefined;
+        return late(HELD_MS);
+      }
       return random.chance(0.03) ? reply('451 4.3.0 not now') : late(random.between(1, 60));
     },
   });
+  return { ...sink, nextDialogue: () => new Promise((resolve) => (hold = resolve)) };
 };
 
 /** A key without limits; then the clients begin, and never pause for a kill. */
@@ -132,11 +147,14 @@ const begin = async (run: Run, sink: SmtpScriptServer, seed: number): Promise<Cl
   return clients;
 };
 
-/** Starts the server, kills it at a moment of the seed's choice, and looks at what the log holds then. */
-const killOnce = async (run: Run, round: number): Promise<void> => {
+/** Starts the server, kills it at that moment or at one of the seed's choice, and looks at what the log holds then. */
+const killOnce = async (run: Run, round: number, moment?: () => Promise<void>): Promise<void> => {
   const server = startServer(run.settings);
   const whileStarting = run.random.chance(0.2);
-  if (whileStarting) {
+  if (moment !== undefined) {
+    run.base = await server.listening;
+    await moment();
+  } else if (whileStarting) {
     run.killsWhileStarting += 1;
     void server.listening.then(
       (base) => (run.base = base),

@@ -74,6 +74,7 @@ await t.test(
 await t.test('a start after a newer program says which event it cannot read, and serves the rest', async (t) => {
   const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
   const newer = await startTestApp({ dataDir, clock, codec: newerCodec });
+  t.teardown(newer.stop);
   const { id } = await newer.send();
   await newer.whenStatus(id, 'delivered', SECOND_MS);
   await newer.whenCaughtUp();
@@ -101,6 +102,7 @@ await t.test(
     const [dataDir, clock] = [temporaryDirectory(t), fakeClock()];
     const hour = (): string => new Date(clock.now() + 3_600_000).toISOString();
     const before = await startTestApp({ dataDir, clock });
+    t.teardown(before.stop);
     const scheduled = await before.send({ scheduledAt: hour() });
     await before.whenCaughtUp();
     await before.stop();
@@ -111,11 +113,13 @@ await t.test(
       codec: newerCodec,
       settings: { SEALPOST_ROLES: 'http,process' },
     });
+    t.teardown(between.stop);
     const theirs = await between.send();
     await between.whenStatus(theirs.id, 'delivered', SECOND_MS);
     await between.stop();
 
     const older = await startTestApp({ dataDir, clock });
+    t.teardown(older.stop);
     const later = await older.send({ scheduledAt: hour() });
     const all = await older.call<{ data: readonly { id: string }[] }>('GET', '/api/emails?limit=50');
     t.equal(all.status, 200, 'while it gives way, lists are answered');

@@ -227,7 +227,7 @@ export const advanceUntil = (
   stepMs: number,
   what: string,
   holds: () => Promise<boolean> | boolean,
-  withinMs = 60_000,
+  withinMs = 240_000,
 ): Promise<boolean> => {
   const look = async (): Promise<boolean> => {
     if (await holds()) return true;

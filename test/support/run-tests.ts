@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { globSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { forgetCpu, tellCpu } from './cpu-told.js';
-import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest, readsGuide } from './split.js';
+import { CPU_SECONDS_MAX, dear, isOnlyInAll, nameOfTest, readsGuide, runsAlone } from './split.js';
 
 /** Scripts of package.json. */
 const RULES = ['check:imports', 'check:format', 'check:dashboard', 'check:client', 'check:lint', 'check:env'] as const;
@@ -96,7 +96,7 @@ const runFile = (file: string): Promise<Ended> =>
 
 /** Files that failed beside others. */
 const toRunAgain: Ended[] = [];
-const waiting = files.values();
+const waiting = files.filter((file) => !runsAlone(nameOfTest(file))).values();
 let endGuide: () => void = () => undefined;
 const guideIsBuilt = new Promise<void>((resolve) => (endGuide = resolve));
 
@@ -165,6 +165,7 @@ if (files.length === 0) {
 } else {
   await Promise.all([runRulesThenFiles(), ...Array.from({ length: FILES_AT_ONCE }, runSome)]);
   await runAgain();
+  for (const file of files.filter((one) => runsAlone(nameOfTest(one)))) tell(await runFile(file));
   if (toRunAgain.length > 0)
     console.log(`# failed beside other files: ${toRunAgain.map(({ name }) => name).join(', ')}`);
   judgeCpu();

@@ -109,6 +109,9 @@ export const onlyInAll: readonly Left[] = [
 /** Files that read the documentation site as it is built. They run last. */
 const READ_GUIDE = ['release/package', 'site/'];
 
+/** Files that count what depends on the load of the machine. They run when all others have ended. */
+export const ALONE: readonly string[] = ['service/counted-work'];
+
 /** The run names each file that took more CPU seconds than these and is not among `dear`. */
 export const CPU_SECONDS_MAX = 60;
 
@@ -124,6 +127,8 @@ const isAmong = (files: readonly string[], name: string): boolean =>
   files.some((file) => (file.endsWith('/') ? name.startsWith(file) : name === file));
 
 export const isOnlyInAll = (name: string): boolean => onlyInAll.some(({ files }) => isAmong(files, name));
+
+export const runsAlone = (name: string): boolean => isAmong(ALONE, name);
 
 export const readsGuide = (name: string): boolean => isAmong(READ_GUIDE, name);
 
