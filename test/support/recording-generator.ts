@@ -1,5 +1,10 @@
-/** A generator that makes nothing and notes what it was asked for: the "document" says which pictures it was given. */
+/**
+ * A generator that makes no document and notes what it was asked for: the "document" says which pictures it was given.
+ * It converts in this process.
+ */
 import type { DocumentInput, DocumentMetadata, Generator, LoadedImage } from '../../src/domain/ports/generator.js';
+import { defaultLimits } from '../../src/domain/core/limits.js';
+import { convertTemplate } from '../../src/domain/rendering/import/convert.js';
 import type { OutputFormat } from '../../src/domain/rendering/content.js';
 
 export type Made = Readonly<{
@@ -27,9 +32,7 @@ export const recordingGenerator = (sources: readonly string[] = []): RecordingGe
     },
     drawSvg: async () => undefined,
     checkFont: async () => {},
-    convertTemplate: async () => {
-      throw new Error('this generator converts nothing');
-    },
+    convertTemplate: async ({ source }) => convertTemplate(source, defaultLimits),
     prepare: () => {},
     close: async () => {},
   };
