@@ -431,6 +431,7 @@ await t.test(
     await eventually('mails enough are taken', () => taken.size > 20);
     isOver = true;
     await Promise.all(senders);
+    t.ok(taken.size > 20, `${taken.size} were taken`);
     t.same(doubled, []);
     const arrived = (): Map<string, number> => {
       const counts = new Map<string, number>();
